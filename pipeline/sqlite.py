@@ -1,0 +1,81 @@
+"""SQLite, opened one way and migrated one way.
+
+Forward-only numbered scripts; each is applied and recorded, with its hash, in one transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from pipeline.errors import StoreFault
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open (or create) the database at `path`: WAL, foreign keys, 10 s busy timeout, autocommit.
+
+    The folder is made 0700 and the file 0600: a transcript is nobody else's business.
+    Raises StoreFault if it cannot be opened or is not a database.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600, exist_ok=True)
+        connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA secure_delete=ON")
+        problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFault(
+            f"cannot open the store {path}: {error}",
+            mend="check the folder's permissions and free space; the file holds derived state, so "
+            "it may be moved aside and is built again from the archive",
+        ) from error
+    if problem != "ok":
+        raise StoreFault(
+            f"the store {path} is damaged: {problem}",
+            mend="move it aside; it holds derived state and is built again from the archive",
+        )
+    return connection
+
+
+def migrate(connection: sqlite3.Connection, scripts: Traversable) -> None:
+    """Apply every `NNNN_*.sql` under `scripts` that `connection` has not seen, in order.
+
+    Raises StoreFault when an applied script was changed since, or the database is newer than this
+    program.
+    """
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL)"
+    )
+    applied = dict(connection.execute("SELECT name, sha256 FROM _migrations").fetchall())
+    known = {
+        entry.name: entry.read_text(encoding="utf-8")
+        for entry in sorted(scripts.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".sql")
+    }
+    if unknown := sorted(applied.keys() - known.keys()):
+        raise StoreFault(
+            f"the store was written by a newer version (it has {unknown[-1]})",
+            mend="upgrade nightly-memory",
+        )
+    for name, script in known.items():
+        digest = hashlib.sha256(script.encode()).hexdigest()
+        if name in applied:
+            if applied[name] != digest:
+                raise StoreFault(f"migration {name} was changed after it was applied")
+            continue
+        # executescript() commits first, so the transaction has to be part of the script itself
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{script}\n"
+                f"INSERT INTO _migrations VALUES ('{name}', '{digest}');\nCOMMIT;"
+            )
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise StoreFault(f"migration {name} failed: {error}") from error

@@ -1,0 +1,47 @@
+"""A stage is three module-level verbs, and the desk is what it works with.
+
+    pending(desk) -> list[Job]        what there is to do, oldest first; reads only
+    work(jobs, desk) -> list[Result]  no writes; may ask the model; one result per job, in order
+    keep(result, desk) -> Outcome     the only writer
+
+The orchestrator owns everything else once: order, lock, budget, signals, retries, progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from pipeline.archive import Archive
+from pipeline.config import Config, Policy
+from pipeline.history import History
+from pipeline.models import Embedder, Model
+from pipeline.prompts import Prompts
+from pipeline.records import Event
+from pipeline.sources import Source
+from pipeline.store import Store
+from pipeline.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The concrete parts of one run; assemble.py alone picks them.
+
+    run: the run's id. now: the clock, aware UTC. embedder: None when none is installed (chunking
+    and placement then go by words alone). say: tells whoever watches.
+    """
+
+    run: str
+    config: Config
+    policy: Policy
+    store: Store
+    archive: Archive
+    sources: tuple[Source, ...]
+    vault: Vault
+    history: History
+    model: Model
+    embedder: Embedder | None
+    prompts: Prompts
+    now: Callable[[], datetime]
+    say: Callable[[Event], None]
