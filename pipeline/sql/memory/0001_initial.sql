@@ -136,6 +136,15 @@ CREATE TABLE article_words (
     PRIMARY KEY (stem, run)
 );
 
+-- Sentences as the pipeline wrote them: one that still stands so is ours to supersede, one that is
+-- gone was deleted by the user and must not come back.
+CREATE TABLE written_sentences (
+    stem TEXT NOT NULL,
+    text TEXT NOT NULL,                   -- without footnote marks
+    run  TEXT NOT NULL,
+    PRIMARY KEY (stem, text)
+);
+
 -- Written before the page, removed after the ledger row: what a killed run was about to do.
 CREATE TABLE intents (
     id          INTEGER PRIMARY KEY,
