@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -79,3 +81,18 @@ def migrate(connection: sqlite3.Connection, scripts: Traversable) -> None:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise StoreFault(f"migration {name} failed: {error}") from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of the block or nothing. Inside another transaction it is a part of that one."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
