@@ -347,3 +347,16 @@ class Event:
     message: str = ""
     tokens_per_second: float = 0.0
     data: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One accounted model call, for `model_calls`; purpose is the prompt's name."""
+
+    stage: str
+    purpose: str
+    prompt_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    seconds: float
+    finish: str

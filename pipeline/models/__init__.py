@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.records import Call
+
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
@@ -70,19 +72,6 @@ class Reply:
     cached_tokens: int
     output_tokens: int
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One accounted model call, for `model_calls`; purpose is the prompt's name."""
-
-    stage: str
-    purpose: str
-    prompt_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    seconds: float
-    finish: str
 
 
 Account = Callable[[Call], None]

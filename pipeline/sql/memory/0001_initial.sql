@@ -145,16 +145,15 @@ CREATE TABLE written_sentences (
     PRIMARY KEY (stem, text)
 );
 
--- Written before the page, removed after the ledger row: what a killed run was about to do.
+-- Written before the first page is touched, removed with the ledger rows: what a killed run was
+-- about to publish.
 CREATE TABLE intents (
-    id          INTEGER PRIMARY KEY,
-    run         TEXT NOT NULL,
-    path        TEXT NOT NULL,            -- relative to the vault
-    before_hash TEXT NOT NULL,            -- '' when the file did not exist
-    after_hash  TEXT NOT NULL,
-    content     TEXT NOT NULL,
-    message     TEXT NOT NULL,            -- the commit message, trailers included
-    change      TEXT NOT NULL             -- JSON: what `changes` and the ledger get
+    id      INTEGER PRIMARY KEY,
+    run     TEXT NOT NULL,
+    files   TEXT NOT NULL,                -- JSON: [{path, before_hash, content}]
+    subject TEXT NOT NULL,
+    trailers TEXT NOT NULL,               -- JSON object
+    folding TEXT NOT NULL                 -- JSON: what the ledger gets once it is committed
 );
 
 CREATE TABLE runs (

@@ -1,0 +1,122 @@
+"""Buckets, and which chunks belong to them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from pipeline.errors import StoreFault
+from pipeline.records import Assignment, Bucket, BucketState, Chunk
+from pipeline.sqlite import transaction
+from pipeline.store.chunks import _chunk
+from pipeline.store.times import to_text
+
+
+def _bucket(row: sqlite3.Row) -> Bucket:
+    return Bucket(
+        name=row["name"],
+        article=row["article"],
+        description=row["description"],
+        aliases=tuple(json.loads(row["aliases"])),
+        state=BucketState(row["state"]),
+        merged_into=row["merged_into"],
+    )
+
+
+class Buckets:
+    """The buckets and chunk_buckets tables."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def all(self) -> list[Bucket]:
+        """Every bucket, oldest first."""
+        rows = self._connection.execute("SELECT * FROM buckets ORDER BY created_at, rowid")
+        return [_bucket(row) for row in rows]
+
+    def get(self, name: str) -> Bucket:
+        """The bucket of this name. Raises StoreFault when there is none."""
+        row = self._connection.execute("SELECT * FROM buckets WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            raise StoreFault(f"there is no bucket named {name!r}")
+        return _bucket(row)
+
+    def save(self, bucket: Bucket, at: datetime) -> None:
+        """Insert the bucket, or give it these values."""
+        self._connection.execute(
+            """INSERT INTO buckets (name, article, description, aliases, state, merged_into, created_at)
+               VALUES (?, ?, ?, ?, ?, ?, ?)
+               ON CONFLICT (name) DO UPDATE SET article = excluded.article,
+                   description = excluded.description, aliases = excluded.aliases,
+                   state = excluded.state, merged_into = excluded.merged_into""",
+            (
+                bucket.name,
+                bucket.article,
+                bucket.description,
+                json.dumps(bucket.aliases, ensure_ascii=False),
+                bucket.state,
+                bucket.merged_into,
+                to_text(at),
+            ),
+        )
+
+    def assign(self, chunk_id: str, assignments: Sequence[Assignment]) -> None:
+        """Record where a chunk belongs; with none it belongs nowhere and is not asked again."""
+        with transaction(self._connection):
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO chunk_buckets (chunk_id, bucket, score) VALUES (?, ?, ?)",
+                [(a.chunk_id, a.bucket, a.score) for a in assignments],
+            )
+            self._connection.execute("UPDATE chunks SET clustered = 1 WHERE id = ?", (chunk_id,))
+
+    def of_conversation(self, conv: str) -> list[str]:
+        """Names of the buckets that chunks of this conversation belong to, by conversation order."""
+        rows = self._connection.execute(
+            """SELECT bucket, min(ordinal) FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
+               WHERE conv = ? GROUP BY bucket ORDER BY 2""",
+            (conv,),
+        )
+        return [row["bucket"] for row in rows]
+
+    def labels(self, name: str, limit: int) -> list[str]:
+        """The newest labels of a bucket's chunks."""
+        rows = self._connection.execute(
+            """SELECT label FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
+               WHERE bucket = ? ORDER BY chunks.rowid DESC LIMIT ?""",
+            (name, limit),
+        )
+        return [row["label"] for row in rows]
+
+    def ripe(self, *, min_conversations: int, min_claims: int) -> list[Bucket]:
+        """Captured buckets that have earned an article, counted over the whole store."""
+        rows = self._connection.execute(
+            """SELECT buckets.* FROM buckets
+               JOIN chunk_buckets ON bucket = buckets.name
+               JOIN chunks ON chunks.id = chunk_buckets.chunk_id
+               LEFT JOIN claims ON claims.chunk_id = chunks.id AND dropped_reason = ''
+               WHERE state = 'captured'
+               GROUP BY buckets.name
+               HAVING count(claims.id) > 0
+                  AND (count(DISTINCT conv) >= ? OR count(DISTINCT claims.id) >= ?)
+               ORDER BY buckets.created_at, buckets.rowid""",
+            (min_conversations, min_claims),
+        )
+        return [_bucket(row) for row in rows]
+
+    def unfolded(self, name: str, since: datetime | None) -> list[Chunk]:
+        """Chunks of the bucket with extracted claims that its ledger lacks, oldest message first."""
+        rows = self._connection.execute(
+            """SELECT chunks.* FROM chunk_buckets
+               JOIN chunks ON chunks.id = chunk_buckets.chunk_id
+               JOIN conversations USING (conv)
+               JOIN messages ON messages.conv = chunks.conv AND messages.position = chunks.first
+               WHERE chunk_buckets.bucket = ? AND claimed = 1 AND updated_at >= ?
+                 AND NOT EXISTS (SELECT 1 FROM synthesized_bucket_chunks AS ledger
+                                 WHERE ledger.bucket = chunk_buckets.bucket
+                                   AND ledger.chunk_id = chunks.id)
+               ORDER BY messages.at, chunks.conv, ordinal""",
+            (name, to_text(since) if since else ""),
+        )
+        return [_chunk(row) for row in rows]

@@ -1,0 +1,116 @@
+"""Chunks of conversations, and what is still to be done with each."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from pipeline.records import Chunk
+from pipeline.sqlite import transaction
+from pipeline.store.times import to_text
+
+_OLDEST_FIRST = """
+    SELECT chunks.* FROM chunks
+    JOIN conversations USING (conv)
+    JOIN messages ON messages.conv = chunks.conv AND messages.position = chunks.first
+"""
+
+
+def _chunk(row: sqlite3.Row) -> Chunk:
+    return Chunk(
+        id=row["id"],
+        conv=row["conv"],
+        ordinal=row["ordinal"],
+        first=row["first"],
+        last=row["last"],
+        label=row["label"],
+        keep=bool(row["keep"]),
+        project=row["project"],
+    )
+
+
+class Chunks:
+    """The chunks table. A chunk is named by the messages it spans, so the same span is the same row."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def of(self, conv: str) -> list[Chunk]:
+        """All chunks of a conversation, in order."""
+        rows = self._connection.execute(
+            "SELECT * FROM chunks WHERE conv = ? ORDER BY ordinal", (conv,)
+        )
+        return [_chunk(row) for row in rows]
+
+    def get(self, chunk_id: str) -> Chunk | None:
+        """The chunk with this id."""
+        row = self._connection.execute("SELECT * FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
+        return _chunk(row) if row else None
+
+    def frozen(self, conv: str) -> list[Chunk]:
+        """The chunks up to and including the last one that the ledger knows: never cut again."""
+        row = self._connection.execute(
+            """SELECT max(ordinal) FROM chunks JOIN synthesized_bucket_chunks AS ledger
+               ON ledger.chunk_id = chunks.id WHERE conv = ?""",
+            (conv,),
+        ).fetchone()
+        if row[0] is None:
+            return []
+        return [chunk for chunk in self.of(conv) if chunk.ordinal <= row[0]]
+
+    def replace_tail(self, conv: str, chunks: Sequence[Chunk], chunked_at: datetime) -> None:
+        """Put `chunks` after the frozen ones and note that `conv` was chunked as of `chunked_at`.
+
+        A chunk whose span did not change keeps its row, and with it its label, claims and buckets.
+        """
+        fresh = {chunk.id for chunk in chunks}
+        kept = {chunk.id for chunk in self.frozen(conv)}
+        with transaction(self._connection):
+            for old in self.of(conv):
+                if old.id not in kept | fresh:
+                    self._connection.execute("DELETE FROM chunks WHERE id = ?", (old.id,))
+            self._connection.executemany(
+                """INSERT INTO chunks (id, conv, ordinal, first, last, label, keep, project)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                   ON CONFLICT (id) DO UPDATE SET ordinal = excluded.ordinal""",
+                [
+                    (c.id, c.conv, c.ordinal, c.first, c.last, c.label, int(c.keep), c.project)
+                    for c in chunks
+                ],
+            )
+            self._connection.execute(
+                "UPDATE conversations SET chunked_at = ? WHERE conv = ?",
+                (to_text(chunked_at), conv),
+            )
+
+    def to_cluster(self, since: datetime | None) -> list[Chunk]:
+        """Kept chunks that were never routed, oldest message first."""
+        return self._todo("clustered = 0", since)
+
+    def to_claim(self, since: datetime | None) -> list[Chunk]:
+        """Routed chunks whose claims were never extracted, oldest message first.
+
+        A chunk in ignored buckets only is left alone.
+        """
+        return self._todo(
+            """claimed = 0 AND clustered = 1 AND EXISTS (
+                   SELECT 1 FROM chunk_buckets JOIN buckets ON buckets.name = bucket
+                   WHERE chunk_id = chunks.id AND state IN ('captured', 'article'))""",
+            since,
+        )
+
+    def _todo(self, condition: str, since: datetime | None) -> list[Chunk]:
+        rows = self._connection.execute(
+            f"""{_OLDEST_FIRST} WHERE keep = 1 AND {condition} AND updated_at >= ?
+                ORDER BY messages.at, chunks.conv, ordinal""",
+            (to_text(since) if since else "",),
+        )
+        return [_chunk(row) for row in rows]
+
+    def counts(self) -> dict[str, int]:
+        """How many chunks there are, and how many were dropped."""
+        row = self._connection.execute(
+            "SELECT count(*) AS chunks, coalesce(sum(keep = 0), 0) AS dropped FROM chunks"
+        ).fetchone()
+        return {"chunks": row["chunks"], "dropped": row["dropped"]}

@@ -1,0 +1,275 @@
+"""What was folded, what was tried in vain, and what a run was about to publish."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+
+from pipeline.records import Change
+from pipeline.sqlite import transaction
+from pipeline.store.times import to_text
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """A file to be written: its path in the vault, the hash it must have now, its new text."""
+
+    path: str
+    before_hash: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """What the ledger gets with a commit.
+
+    bucket, chunks: the pairs that are folded by it. change: without its commit; None for pages the
+    changelog does not speak of. stem, written_hash, sentences, words: the article as written.
+    """
+
+    bucket: str = ""
+    chunks: tuple[str, ...] = ()
+    change: Change | None = None
+    stem: str = ""
+    written_hash: str = ""
+    sentences: tuple[str, ...] = ()
+    words: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A publication announced before its first file is touched."""
+
+    id: int
+    run: str
+    files: tuple[PageFile, ...]
+    subject: str
+    trailers: Mapping[str, str]
+    folding: Folding
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How often a job failed, why, and whether it is parked."""
+
+    stage: str
+    job: str
+    count: int
+    last_reason: str
+    next_try_at: str
+    parked: bool
+
+
+def _folding(text: str) -> Folding:
+    data = json.loads(text)
+    change = data["change"]
+    if change is not None:
+        for key in ("sections", "convs"):
+            change[key] = tuple(change[key])
+        change = Change(**change)
+    return Folding(
+        bucket=data["bucket"],
+        chunks=tuple(data["chunks"]),
+        change=change,
+        stem=data["stem"],
+        written_hash=data["written_hash"],
+        sentences=tuple(data["sentences"]),
+        words=data["words"],
+    )
+
+
+class Ledger:
+    """The synthesized_bucket_chunks, changes, articles, attempts, holds and intents tables."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    # -------------------------------------------------------------- publishing
+
+    def announce(
+        self,
+        run: str,
+        files: Sequence[PageFile],
+        subject: str,
+        trailers: Mapping[str, str],
+        folding: Folding,
+    ) -> Intent:
+        """Record what is about to be published, before any of it is."""
+        cursor = self._connection.execute(
+            "INSERT INTO intents (run, files, subject, trailers, folding) VALUES (?, ?, ?, ?, ?)",
+            (
+                run,
+                json.dumps([asdict(file) for file in files], ensure_ascii=False),
+                subject,
+                json.dumps(dict(trailers), ensure_ascii=False),
+                json.dumps(asdict(folding), ensure_ascii=False),
+            ),
+        )
+        assert cursor.lastrowid is not None
+        return Intent(cursor.lastrowid, run, tuple(files), subject, dict(trailers), folding)
+
+    def intents(self) -> list[Intent]:
+        """Publications that were announced and never settled, oldest first."""
+        rows = self._connection.execute("SELECT * FROM intents ORDER BY id")
+        return [
+            Intent(
+                id=row["id"],
+                run=row["run"],
+                files=tuple(PageFile(**file) for file in json.loads(row["files"])),
+                subject=row["subject"],
+                trailers=json.loads(row["trailers"]),
+                folding=_folding(row["folding"]),
+            )
+            for row in rows
+        ]
+
+    def withdraw(self, intent: Intent) -> None:
+        """Forget an announcement that will not be carried out."""
+        self._connection.execute("DELETE FROM intents WHERE id = ?", (intent.id,))
+
+    def settle(self, intent: Intent, commit: str, at: datetime) -> None:
+        """The announced files are committed as `commit`: write everything that follows from it."""
+        folding = intent.folding
+        with transaction(self._connection):
+            self.record(
+                folding.bucket,
+                folding.chunks,
+                run=intent.run,
+                article=folding.stem,
+                commit=commit,
+                outcome="folded",
+                at=at,
+            )
+            if folding.change is not None:
+                change = asdict(folding.change) | {"commit": commit}
+                self._connection.execute(
+                    'INSERT INTO changes (run, article, "commit", change) VALUES (?, ?, ?, ?)',
+                    (intent.run, folding.stem, commit, json.dumps(change, ensure_ascii=False)),
+                )
+            if folding.stem:
+                self._connection.execute(
+                    """INSERT INTO articles (stem, written_hash, run) VALUES (?, ?, ?)
+                       ON CONFLICT (stem) DO UPDATE SET written_hash = excluded.written_hash,
+                           run = excluded.run""",
+                    (folding.stem, folding.written_hash, intent.run),
+                )
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO written_sentences (stem, text, run) VALUES (?, ?, ?)",
+                    [(folding.stem, text, intent.run) for text in folding.sentences],
+                )
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO article_words (stem, run, at, words) VALUES (?, ?, ?, ?)",
+                    (folding.stem, intent.run, to_text(at), json.dumps(dict(folding.words))),
+                )
+            self.withdraw(intent)
+
+    def record(
+        self,
+        bucket: str,
+        chunks: Sequence[str],
+        *,
+        run: str,
+        article: str,
+        commit: str,
+        outcome: str,
+        at: datetime,
+    ) -> None:
+        """Note that these chunks are done with in this bucket. `outcome`: folded, nothing new."""
+        self._connection.executemany(
+            """INSERT OR IGNORE INTO synthesized_bucket_chunks
+               (bucket, chunk_id, run, article, "commit", outcome, at) VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            [(bucket, chunk, run, article, commit, outcome, to_text(at)) for chunk in chunks],
+        )
+
+    # -------------------------------------------------------------- what stands in articles
+
+    def written_sentences(self, stem: str) -> frozenset[str]:
+        """Every sentence the pipeline ever wrote into this article, without footnote marks."""
+        rows = self._connection.execute(
+            "SELECT text FROM written_sentences WHERE stem = ?", (stem,)
+        )
+        return frozenset(row["text"] for row in rows)
+
+    def baseline_words(self, stem: str, since: datetime) -> dict[str, int]:
+        """Words per section ("" = lead) as written by the last run before `since`, else the first.
+
+        Empty when the pipeline never wrote the article.
+        """
+        row = self._connection.execute(
+            """SELECT words FROM article_words WHERE stem = ?
+               ORDER BY at > ?, CASE WHEN at > ? THEN at END, at DESC LIMIT 1""",
+            (stem, to_text(since), to_text(since)),
+        ).fetchone()
+        return dict(json.loads(row["words"])) if row else {}
+
+    # -------------------------------------------------------------- changes and the changelog
+
+    def unreported_changes(self) -> list[Change]:
+        """Changes that do not stand in the changelog yet, oldest first."""
+        rows = self._connection.execute("SELECT change FROM changes WHERE reported = 0 ORDER BY id")
+        changes = []
+        for row in rows:
+            data = json.loads(row["change"])
+            data["sections"], data["convs"] = tuple(data["sections"]), tuple(data["convs"])
+            changes.append(Change(**data))
+        return changes
+
+    def mark_reported(self) -> None:
+        """All changes so far stand in the changelog."""
+        self._connection.execute("UPDATE changes SET reported = 1 WHERE reported = 0")
+
+    # -------------------------------------------------------------- jobs that fail
+
+    def fail(
+        self,
+        stage: str,
+        job: str,
+        reason: str,
+        *,
+        now: datetime,
+        pause: timedelta,
+        max_attempts: int,
+    ) -> Attempt:
+        """Count a failed try; the pause doubles each time, and after `max_attempts` it is parked."""
+        row = self._connection.execute(
+            "SELECT count FROM attempts WHERE stage = ? AND job = ?", (stage, job)
+        ).fetchone()
+        count = (row["count"] if row else 0) + 1
+        next_try_at = to_text(now + pause * 2 ** (count - 1))
+        parked = count >= max_attempts
+        self._connection.execute(
+            """INSERT OR REPLACE INTO attempts (stage, job, count, last_reason, next_try_at, parked)
+               VALUES (?, ?, ?, ?, ?, ?)""",
+            (stage, job, count, reason, next_try_at, int(parked)),
+        )
+        return Attempt(stage, job, count, reason, next_try_at, parked)
+
+    def succeed(self, stage: str, job: str) -> None:
+        """The job went through: its failed tries are forgotten."""
+        self._connection.execute("DELETE FROM attempts WHERE stage = ? AND job = ?", (stage, job))
+
+    def resting(self, stage: str, now: datetime) -> frozenset[str]:
+        """Jobs of a stage that are not to be tried now: parked, or pausing after a failure."""
+        rows = self._connection.execute(
+            "SELECT job FROM attempts WHERE stage = ? AND (parked = 1 OR next_try_at > ?)",
+            (stage, to_text(now)),
+        )
+        return frozenset(row["job"] for row in rows)
+
+    def attempts(self) -> list[Attempt]:
+        """Every job with failed tries, parked ones first."""
+        rows = self._connection.execute("SELECT * FROM attempts ORDER BY parked DESC, stage, job")
+        return [
+            Attempt(
+                row["stage"],
+                row["job"],
+                row["count"],
+                row["last_reason"],
+                row["next_try_at"],
+                bool(row["parked"]),
+            )
+            for row in rows
+        ]

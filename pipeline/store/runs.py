@@ -1,0 +1,112 @@
+"""Runs and the model calls they made."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipeline.records import Call
+from pipeline.store.times import to_text
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as recorded. status: running, done, nothing, partial, stopped, failed, interrupted."""
+
+    id: str
+    started_at: str
+    finished_at: str
+    status: str
+    model: str
+    results: Mapping[str, Any]
+
+
+class Runs:
+    """The runs and model_calls tables."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def begin(
+        self, at: datetime, local: datetime, *, model: str, prompts: Mapping[str, str], vault: str
+    ) -> str:
+        """Open a run and return its id: the local time stamp, with a suffix if it is taken.
+
+        A run that is still marked running was killed, since the caller holds the lock.
+        """
+        self._connection.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'running'")
+        stamp = run = local.strftime("%Y%m%d-%H%M%S")
+        again = 1
+        while self._connection.execute("SELECT 1 FROM runs WHERE id = ?", (run,)).fetchone():
+            again += 1
+            run = f"{stamp}-{again}"
+        self._connection.execute(
+            """INSERT INTO runs (id, started_at, status, model, prompts, vault_before)
+               VALUES (?, ?, 'running', ?, ?, ?)""",
+            (run, to_text(at), model, json.dumps(dict(prompts)), vault),
+        )
+        return run
+
+    def finish(
+        self, run: str, at: datetime, *, status: str, vault: str, results: Mapping[str, Any]
+    ) -> None:
+        """Close a run with its status and results (versioned JSON, read by `memory status`)."""
+        self._connection.execute(
+            "UPDATE runs SET finished_at = ?, status = ?, vault_after = ?, results = ? WHERE id = ?",
+            (to_text(at), status, vault, json.dumps(results, ensure_ascii=False), run),
+        )
+
+    def last(self) -> Run | None:
+        """The newest run, None before the first."""
+        row = self._connection.execute(
+            "SELECT * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT 1"
+        ).fetchone()
+        return _run(row) if row else None
+
+    def first_started(self) -> str:
+        """When the first run started, "" before the first."""
+        row = self._connection.execute("SELECT min(started_at) FROM runs").fetchone()
+        return row[0] or ""
+
+    def account(self, run: str, call: Call) -> None:
+        """Record one model call."""
+        self._connection.execute(
+            "INSERT INTO model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                run,
+                call.stage,
+                call.purpose,
+                call.prompt_tokens,
+                call.cached_tokens,
+                call.output_tokens,
+                call.seconds,
+                call.finish,
+            ),
+        )
+
+    def spent(self, run: str) -> dict[str, float]:
+        """What a run asked of the model: calls, prompt, cached and output tokens, seconds."""
+        row = self._connection.execute(
+            """SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt_tokens,
+                      coalesce(sum(cached_tokens), 0) AS cached_tokens,
+                      coalesce(sum(output_tokens), 0) AS output_tokens,
+                      coalesce(sum(seconds), 0.0) AS seconds
+               FROM model_calls WHERE run = ?""",
+            (run,),
+        ).fetchone()
+        return dict(row)
+
+
+def _run(row: sqlite3.Row) -> Run:
+    return Run(
+        id=row["id"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"] or "",
+        status=row["status"],
+        model=row["model"],
+        results=json.loads(row["results"]),
+    )
