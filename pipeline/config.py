@@ -1,0 +1,464 @@
+"""What the user may set (Config) and the numbers the pipeline judges by (Policy).
+
+A setting is looked for in the command's flags, then the environment (`MEMORY_…`), then the
+configuration file, then the default. docs/config.md is generated from the fields below, so each
+carries its own explanation.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from datetime import tzinfo
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from pipeline.errors import ConfigFault
+from pipeline.resources import folder
+
+APP = "nightly-memory"
+PREFIX = "MEMORY_"
+FILE_VARIABLE = "MEMORY_CONFIG"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class _Table(BaseModel):
+    """A table of a TOML file: nothing unknown in it, nothing changed after reading."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# ------------------------------------------------------------------ policy
+
+
+class IngestPolicy(_Table):
+    """Table [ingest] of policy.toml, explained there; so are the other policy tables."""
+
+    quiet_minutes: Annotated[int, Field(ge=0)]
+
+
+class ChunkPolicy(_Table):
+    """Table [chunk]."""
+
+    window_tokens: Count
+    min_messages: Count
+    max_messages: Count
+    penalty: Positive
+    assistant_penalty: Annotated[float, Field(ge=0)]
+
+
+class ClusterPolicy(_Table):
+    """Table [cluster]."""
+
+    candidates: Count
+    buckets_per_chunk: Count
+    bar: Share
+    margin: Share
+    same_name: Share
+    min_chunks: Count
+    min_claims: Count
+
+
+class SynthesizePolicy(_Table):
+    """Table [synthesize]."""
+
+    claims_per_chunk: Count
+    claim_words: Count
+    duplicate: Share
+    related: Share
+    relation_margin: Share
+    paragraph_sentences: Count
+    attempts: Count
+    max_attempts: Count
+    pause_hours: Positive
+
+
+class GatePolicy(_Table):
+    """Table [gate]."""
+
+    word_floor: Share
+    floor_window: Count
+    growth: Positive
+    support: Share
+
+
+class WikifyPolicy(_Table):
+    """Table [wikify]."""
+
+    see_also: Annotated[int, Field(ge=0)]
+
+
+class Policy(_Table):
+    """vault_meta/policy.toml as shipped. headings: a claim's kind -> heading of its section."""
+
+    ingest: IngestPolicy
+    chunk: ChunkPolicy
+    cluster: ClusterPolicy
+    synthesize: SynthesizePolicy
+    gate: GatePolicy
+    wikify: WikifyPolicy
+    headings: dict[str, str]
+
+
+def load_policy() -> Policy:
+    """The shipped policy. Raises ConfigFault when it is broken, which a sound install never is."""
+    page = folder("vault_meta") / "policy.toml"
+    try:
+        return Policy.model_validate(tomllib.loads(page.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:  # tomllib's and Pydantic's faults are ValueErrors
+        raise ConfigFault(
+            f"the shipped policy {page} cannot be used: {error}", mend=f"install {APP} again"
+        ) from error
+
+
+# ------------------------------------------------------------------ where things go by default
+
+
+def _home() -> Path:
+    """The user's home folder. Raises ConfigFault where none can be told.
+
+    An empty HOME would otherwise put the vault at the root of the file system.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise ConfigFault("no home folder can be found", mend="set HOME") from error
+    if os.environ.get("HOME") == "" or not home.is_absolute():
+        raise ConfigFault("HOME is set, but not to an absolute path", mend="set HOME to one")
+    return home
+
+
+def _xdg(variable: str, default: str) -> Path:
+    """The folder of this program under an XDG base folder; a relative one is ignored (XDG says)."""
+    named = Path(os.environ.get(variable, ""))
+    return (named if named.is_absolute() else _home() / default) / APP
+
+
+def config_path() -> Path:
+    """The configuration file, whether it exists or not: $MEMORY_CONFIG, or the XDG place."""
+    if named := os.environ.get(FILE_VARIABLE):
+        return Path(named).expanduser().absolute()
+    return _xdg("XDG_CONFIG_HOME", ".config") / "config.toml"
+
+
+def _expanded(value: Any) -> Any:
+    """Put the home folder in the place of `~`."""
+    if isinstance(value, str | Path) and str(value).startswith("~"):
+        _home()
+        try:
+            return Path(value).expanduser()
+        except RuntimeError as error:
+            raise ValueError("no such user") from error
+    return value
+
+
+def _absolute(path: Path) -> Path:
+    # a scheduled run starts in another folder than the user's shell did
+    if not path.is_absolute():
+        raise ValueError("must be an absolute path or begin with ~")
+    return path
+
+
+def _all(value: Any) -> Any:
+    return None if value == "all" else value
+
+
+def _zone(name: str) -> str:
+    if name != "local":
+        try:
+            ZoneInfo(name)
+        except (OSError, ValueError, LookupError) as error:
+            raise ValueError('must be "local" or an IANA name such as "Area/City"') from error
+    return name
+
+
+Folder = Annotated[Path, BeforeValidator(_expanded), AfterValidator(_absolute)]
+
+
+# ------------------------------------------------------------------ config
+
+
+class SourcesConfig(_Table):
+    """Where conversations are read from."""
+
+    enabled: list[str] = Field(
+        default=["pi", "claude-code"], description="Names of the sources that are read."
+    )
+    roots: dict[str, list[Folder]] = Field(
+        default={},
+        description="Folders to look under, by source name. A source that is not named here looks "
+        "where its program keeps its transcripts.",
+    )
+
+
+class IngestConfig(_Table):
+    """What is taken from the transcripts."""
+
+    quiet_minutes: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="Minutes a session must have been quiet before it is read; unset, the shipped "
+        "policy's number.",
+    )
+    exclude_projects: list[str] = Field(
+        default=[],
+        description="Projects never read: shell patterns over the project's folder, such as "
+        "`*/private/*`.",
+    )
+    subagents: bool = Field(
+        default=False, description="Read the sessions of sub-agents and helpers too."
+    )
+    redact_emails: bool = Field(default=False, description="Take e-mail addresses out of the text.")
+    redact_phones: bool = Field(default=False, description="Take phone numbers out of the text.")
+
+
+class Config(BaseSettings):
+    """All settings of one run. Frozen; made by `load_config`."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+    )
+
+    vault: Folder = Field(
+        default_factory=lambda: _home() / "MemoryVault",
+        description="The wiki: a folder of Markdown under git. Default `~/MemoryVault`. On a Mac "
+        "keep it out of Documents, Desktop and iCloud, which a scheduled job may not read.",
+    )
+    cache_dir: Folder = Field(
+        default_factory=lambda: _xdg("XDG_CACHE_HOME", ".cache"),
+        description="Derived state: memory.sqlite, logs, models. Default "
+        "`$XDG_CACHE_HOME/nightly-memory`, else `~/.cache/nightly-memory`.",
+    )
+    data_dir: Folder = Field(
+        default_factory=lambda: _xdg("XDG_DATA_HOME", ".local/share"),
+        description="Durable state: the archive of redacted conversations. Default "
+        "`$XDG_DATA_HOME/nightly-memory`, else `~/.local/share/nightly-memory`.",
+    )
+    models_dir: Folder = Field(
+        default_factory=lambda data: data["cache_dir"] / "models",
+        description="Where fetched models are kept. Default `models` under `cache_dir`.",
+    )
+    model: str = Field(
+        default="auto",
+        description="The language model: an alias of `memory model list`, a hub name, a local "
+        "folder, or `auto`, which chooses by this machine's memory.",
+    )
+    embedder: str = Field(
+        default="minilm",
+        description="The model that compares texts, or `none` to go by words alone.",
+    )
+    max_minutes: Count = Field(
+        default=120,
+        description="Minutes after which a run stops at the next safe point; the rest is done the "
+        "next night.",
+    )
+    max_prompt_tokens: Annotated[int, Field(ge=512)] = Field(
+        default=4096, description="Tokens of one prompt at most; longer texts are windowed."
+    )
+    batch: Count = Field(default=8, description="Requests the model works on side by side.")
+    offline: bool = Field(
+        default=True,
+        description="A run never downloads; models are fetched by `memory model fetch` alone.",
+    )
+    since_days: Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_all)] = Field(
+        default=14,
+        description="How many days back the first night looks, or `all`.",
+    )
+    commit_user_edits: bool = Field(
+        default=True,
+        description="Commit your uncommitted edits to the vault, as you and apart from the run's "
+        "own commits, before the run writes. When off, articles with such edits are skipped and "
+        "reported.",
+    )
+    timezone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="local",
+        description="The zone of the dates in the wiki: `local`, or an IANA name.",
+    )
+    sources: SourcesConfig = Field(
+        default=SourcesConfig(), description="Where conversations are read from."
+    )
+    ingest: IngestConfig = Field(
+        default=IngestConfig(), description="What is taken from the transcripts."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is Pydantic's
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags over environment over file."""
+        file = TomlConfigSettingsSource(settings_cls, toml_file=config_path())
+        return (init_settings, env_settings, file)
+
+    @property
+    def store_path(self) -> Path:
+        """memory.sqlite."""
+        return self.cache_dir / "memory.sqlite"
+
+    @property
+    def lock_path(self) -> Path:
+        """Held by the one run at a time."""
+        return self.cache_dir / "run.lock"
+
+    @property
+    def log_dir(self) -> Path:
+        """Logs of the runs."""
+        return self.cache_dir / "logs"
+
+    @property
+    def archive_dir(self) -> Path:
+        """The archive of redacted conversations."""
+        return self.data_dir / "archive"
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """As `datetime.astimezone` takes it; None is the machine's own zone, changes included."""
+        return None if self.timezone == "local" else ZoneInfo(self.timezone)
+
+
+def load_config(**overrides: Any) -> Config:
+    """The settings for one command; `overrides` are its flags, None where one was not given.
+
+    A relative path in a flag is taken from the working folder. Raises ConfigFault for a file that
+    is not TOML, an unknown key, or a value of the wrong form; the message names key and place.
+    """
+    flags: dict[str, Any] = {
+        name: Path(value).expanduser().absolute() if isinstance(value, Path) else value
+        for name, value in overrides.items()
+        if value is not None
+    }
+    path = config_path()
+    _refuse_unknown_variables()
+    try:
+        return Config(**flags)
+    except ValidationError as error:
+        raise _explained(error.errors()[0], path, flags) from error
+    except SettingsError as error:
+        raise _unreadable_variable(error) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigFault(
+            f"{path} is not TOML: {error}", mend="mend the line it names, or move the file aside"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigFault(f"{path} cannot be read: {error}") from error
+
+
+def keys(model: type[BaseModel] = Config, under: str = "") -> Iterator[tuple[str, str]]:
+    """Every key a file may set, dotted, with its explanation; tables come after plain keys."""
+    tables = []
+    for name, info in model.model_fields.items():
+        inner = info.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            tables.append((f"{under}{name}.", inner))
+        else:
+            yield under + name, info.description or ""
+    for prefix, inner in tables:
+        yield from keys(inner, prefix)
+
+
+def variable(key: str) -> str:
+    """The environment variable that sets a dotted key."""
+    return PREFIX + key.replace(".", "__").upper()
+
+
+# ------------------------------------------------------------------ saying what is wrong
+
+
+def _nearest(key: str) -> str:
+    """A mend that names the known key most like `key`, if one is like it at all."""
+
+    def likeness(known: str) -> float:
+        rivals = (known, known.rpartition(".")[2])
+        asked = (key, key.rpartition(".")[2])
+        return max(SequenceMatcher(None, a, b).ratio() for a in asked for b in rivals)
+
+    # of equals, the one in the same table
+    best = max(
+        (known for known, _ in keys()),
+        key=lambda known: (likeness(known), SequenceMatcher(None, key, known).ratio()),
+    )
+    if likeness(best) < 0.6:
+        return "`memory config show` lists the known keys"
+    return f"did you mean `{best}`?"
+
+
+def _refuse_unknown_variables() -> None:
+    known = {variable(key) for key, _ in keys()} | {FILE_VARIABLE}
+    # a table may be set whole (as JSON), and a table of free names by name
+    known |= {name.rpartition("__")[0] for name in known if "__" in name}
+    free = variable("sources.roots") + "__"
+    for name in sorted(os.environ):
+        if not name.upper().startswith(PREFIX):
+            continue
+        if name.upper() not in known and not name.upper().startswith(free):
+            asked = name[len(PREFIX) :].lower().replace("__", ".")
+            raise ConfigFault(
+                f"the environment variable {name} sets no known key", mend=_nearest(asked)
+            )
+
+
+def _unreadable_variable(error: SettingsError) -> ConfigFault:
+    field = str(error).partition('"')[2].partition('"')[0]
+    names = [name for name in sorted(os.environ) if name.upper().startswith(variable(field))]
+    return ConfigFault(
+        f"the environment variable {' or '.join(names)} does not hold JSON",
+        mend='lists are written as ["one", "two"], tables as {"key": "value"}',
+    )
+
+
+def _explained(problem: ErrorDetails, path: Path, flags: Mapping[str, Any]) -> ConfigFault:
+    """The fault for the first thing Pydantic found wrong."""
+    steps = [str(step) for step in problem["loc"]]
+    key = ".".join(steps)
+    if _holds(flags, steps):
+        place = "the command's flags"
+    elif names := [
+        name
+        for depth in range(len(steps), 0, -1)
+        for name in os.environ
+        if name.upper() == variable(".".join(steps[:depth]))
+    ]:
+        place = f"the environment variable {names[0]}"
+    else:
+        place = str(path)
+    if problem["type"] == "extra_forbidden":
+        return ConfigFault(f"unknown key `{key}` in {place}", mend=_nearest(key))
+    accepted = next((text for known, text in keys() if key.startswith(known)), "it is a table")
+    reason = problem["msg"].removeprefix("Value error, ")
+    return ConfigFault(
+        f"`{key}` is {problem['input']!r} in {place}: {reason[0].lower()}{reason[1:]}",
+        mend=f"{key}: {accepted}",
+    )
+
+
+def _holds(values: Mapping[str, Any], steps: list[str]) -> bool:
+    """Whether `values` has something at the end of `steps`."""
+    here: Any = values
+    for step in steps:
+        if not isinstance(here, Mapping) or step not in here:
+            return here is not values and not isinstance(here, Mapping)
+        here = here[step]
+    return True
