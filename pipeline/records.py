@@ -6,6 +6,7 @@ every time is an aware UTC datetime; every position and ordinal counts from 0.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -310,7 +311,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The job's work was kept."""
+    """The job's work was kept. counts: what it adds to the run's counts, e.g. {"messages": 12}."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,9 +325,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Nothing to keep, by design; not retried."""
+    """Nothing to keep, by design; not retried. counts: as for Done."""
 
     reason: str
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

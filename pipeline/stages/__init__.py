@@ -19,6 +19,7 @@ from pipeline.history import History
 from pipeline.models import Embedder, Model
 from pipeline.prompts import Prompts
 from pipeline.records import Event
+from pipeline.results import RunResults
 from pipeline.sources import Source
 from pipeline.store import Store
 from pipeline.vault import Vault
@@ -28,11 +29,13 @@ from pipeline.vault import Vault
 class Desk:
     """The concrete parts of one run; assemble.py alone picks them.
 
-    run: the run's id. now: the clock, aware UTC. embedder: None when none is installed (chunking
-    and placement then go by words alone). say: tells whoever watches.
+    run: the run's id. since: conversations not updated after it are left alone; None = all.
+    now: the clock, aware UTC. embedder: None when none is installed (chunking and placement then
+    go by words alone). results: what the run did so far. say: tells whoever watches.
     """
 
     run: str
+    since: datetime | None
     config: Config
     policy: Policy
     store: Store
@@ -44,4 +47,5 @@ class Desk:
     embedder: Embedder | None
     prompts: Prompts
     now: Callable[[], datetime]
+    results: RunResults
     say: Callable[[Event], None]

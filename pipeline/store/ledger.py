@@ -26,8 +26,9 @@ class PageFile:
 class Folding:
     """What the ledger gets with a commit.
 
-    bucket, chunks: the pairs that are folded by it. change: without its commit; None for pages the
-    changelog does not speak of. stem, written_hash, sentences, words: the article as written.
+    bucket, chunks: the pairs that are folded by it. change: without its commit; None for a commit
+    the changelog does not speak of. stem, written_hash, sentences, words: the article as written.
+    linked: wikify has seen these bytes. reports: with it all changes so far stand in the changelog.
     """
 
     bucket: str = ""
@@ -37,15 +38,17 @@ class Folding:
     written_hash: str = ""
     sentences: tuple[str, ...] = ()
     words: Mapping[str, int] = field(default_factory=dict)
+    linked: bool = False
+    reports: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A publication announced before its first file is touched."""
+    """A publication announced before its file is touched."""
 
     id: int
     run: str
-    files: tuple[PageFile, ...]
+    file: PageFile
     subject: str
     trailers: Mapping[str, str]
     folding: Folding
@@ -78,6 +81,8 @@ def _folding(text: str) -> Folding:
         written_hash=data["written_hash"],
         sentences=tuple(data["sentences"]),
         words=data["words"],
+        linked=data["linked"],
+        reports=data["reports"],
     )
 
 
@@ -92,24 +97,24 @@ class Ledger:
     def announce(
         self,
         run: str,
-        files: Sequence[PageFile],
+        file: PageFile,
         subject: str,
         trailers: Mapping[str, str],
         folding: Folding,
     ) -> Intent:
         """Record what is about to be published, before any of it is."""
         cursor = self._connection.execute(
-            "INSERT INTO intents (run, files, subject, trailers, folding) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO intents (run, file, subject, trailers, folding) VALUES (?, ?, ?, ?, ?)",
             (
                 run,
-                json.dumps([asdict(file) for file in files], ensure_ascii=False),
+                json.dumps(asdict(file), ensure_ascii=False),
                 subject,
                 json.dumps(dict(trailers), ensure_ascii=False),
                 json.dumps(asdict(folding), ensure_ascii=False),
             ),
         )
         assert cursor.lastrowid is not None
-        return Intent(cursor.lastrowid, run, tuple(files), subject, dict(trailers), folding)
+        return Intent(cursor.lastrowid, run, file, subject, dict(trailers), folding)
 
     def intents(self) -> list[Intent]:
         """Publications that were announced and never settled, oldest first."""
@@ -118,7 +123,7 @@ class Ledger:
             Intent(
                 id=row["id"],
                 run=row["run"],
-                files=tuple(PageFile(**file) for file in json.loads(row["files"])),
+                file=PageFile(**json.loads(row["file"])),
                 subject=row["subject"],
                 trailers=json.loads(row["trailers"]),
                 folding=_folding(row["folding"]),
@@ -131,7 +136,7 @@ class Ledger:
         self._connection.execute("DELETE FROM intents WHERE id = ?", (intent.id,))
 
     def settle(self, intent: Intent, commit: str, at: datetime) -> None:
-        """The announced files are committed as `commit`: write everything that follows from it."""
+        """The announced file is committed as `commit`: write everything that follows from it."""
         folding = intent.folding
         with transaction(self._connection):
             self.record(
@@ -151,10 +156,10 @@ class Ledger:
                 )
             if folding.stem:
                 self._connection.execute(
-                    """INSERT INTO articles (stem, written_hash, run) VALUES (?, ?, ?)
+                    """INSERT INTO articles (stem, written_hash, run, linked) VALUES (?, ?, ?, ?)
                        ON CONFLICT (stem) DO UPDATE SET written_hash = excluded.written_hash,
-                           run = excluded.run""",
-                    (folding.stem, folding.written_hash, intent.run),
+                           run = excluded.run, linked = excluded.linked""",
+                    (folding.stem, folding.written_hash, intent.run, int(folding.linked)),
                 )
                 self._connection.executemany(
                     "INSERT OR IGNORE INTO written_sentences (stem, text, run) VALUES (?, ?, ?)",
@@ -164,6 +169,8 @@ class Ledger:
                     "INSERT OR REPLACE INTO article_words (stem, run, at, words) VALUES (?, ?, ?, ?)",
                     (folding.stem, intent.run, to_text(at), json.dumps(dict(folding.words))),
                 )
+            if folding.reports:
+                self._connection.execute("UPDATE changes SET reported = 1 WHERE reported = 0")
             self.withdraw(intent)
 
     def record(
@@ -193,6 +200,29 @@ class Ledger:
         )
         return frozenset(row["text"] for row in rows)
 
+    def unlinked(self) -> list[str]:
+        """Stems of articles that were written since wikify last saw them, in the order written."""
+        rows = self._connection.execute("SELECT stem FROM articles WHERE linked = 0 ORDER BY rowid")
+        return [row["stem"] for row in rows]
+
+    def mark_linked(self, stem: str) -> None:
+        """Wikify has seen this article and has nothing to write."""
+        self._connection.execute("UPDATE articles SET linked = 1 WHERE stem = ?", (stem,))
+
+    def neighbours(self, stem: str) -> list[str]:
+        """Stems of other articles that rest on the same conversations, most shared first."""
+        rows = self._connection.execute(
+            """SELECT other.article AS stem, count(DISTINCT theirs.conv) AS shared
+               FROM synthesized_bucket_chunks AS own
+               JOIN chunks AS mine ON mine.id = own.chunk_id
+               JOIN chunks AS theirs ON theirs.conv = mine.conv
+               JOIN synthesized_bucket_chunks AS other ON other.chunk_id = theirs.id
+               WHERE own.article = ? AND other.article NOT IN (?, '') AND other."commit" != ''
+               GROUP BY other.article ORDER BY shared DESC, stem""",
+            (stem, stem),
+        )
+        return [row["stem"] for row in rows]
+
     def baseline_words(self, stem: str, since: datetime) -> dict[str, int]:
         """Words per section ("" = lead) as written by the last run before `since`, else the first.
 
@@ -216,10 +246,6 @@ class Ledger:
             data["sections"], data["convs"] = tuple(data["sections"]), tuple(data["convs"])
             changes.append(Change(**data))
         return changes
-
-    def mark_reported(self) -> None:
-        """All changes so far stand in the changelog."""
-        self._connection.execute("UPDATE changes SET reported = 1 WHERE reported = 0")
 
     # -------------------------------------------------------------- jobs that fail
 

@@ -124,7 +124,8 @@ CREATE TABLE holds (
 CREATE TABLE articles (
     stem         TEXT PRIMARY KEY,
     written_hash TEXT NOT NULL,           -- sha256 of the bytes we last wrote
-    run          TEXT NOT NULL
+    run          TEXT NOT NULL,
+    linked       INTEGER NOT NULL DEFAULT 0 -- 1 once wikify has seen these bytes
 );
 
 -- Words of an article as of each night it changed: the floor looks back, so it cannot compound.
@@ -145,15 +146,15 @@ CREATE TABLE written_sentences (
     PRIMARY KEY (stem, text)
 );
 
--- Written before the first page is touched, removed with the ledger rows: what a killed run was
--- about to publish.
+-- Written before the page is touched, removed with the ledger rows: what a killed run was about to
+-- publish.
 CREATE TABLE intents (
-    id      INTEGER PRIMARY KEY,
-    run     TEXT NOT NULL,
-    files   TEXT NOT NULL,                -- JSON: [{path, before_hash, content}]
-    subject TEXT NOT NULL,
+    id       INTEGER PRIMARY KEY,
+    run      TEXT NOT NULL,
+    file     TEXT NOT NULL,               -- JSON: {path, before_hash, content}
+    subject  TEXT NOT NULL,
     trailers TEXT NOT NULL,               -- JSON object
-    folding TEXT NOT NULL                 -- JSON: what the ledger gets once it is committed
+    folding  TEXT NOT NULL                -- JSON: what the ledger gets once it is committed
 );
 
 CREATE TABLE runs (

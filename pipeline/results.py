@@ -1,0 +1,34 @@
+"""What a run did, counted while it goes: the run results that the changelog and `status` read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+RESULTS_VERSION = 1
+
+
+@dataclass(slots=True)
+class RunResults:
+    """Counts and the jobs that did not go through; versioned JSON in the store.
+
+    counts: e.g. conversations, messages, chunks, dropped, claims, unsupported.
+    rejected: (job, reasons) of drafts the gate refused and jobs that failed.
+    held: (article, reasons). problems: sentences about what could not be read or done at all.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    rejected: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The versioned form."""
+        return {
+            "version": RESULTS_VERSION,
+            "counts": dict(sorted(self.counts.items())),
+            "rejected": [[job, list(reasons)] for job, reasons in self.rejected],
+            "held": [[article, list(reasons)] for article, reasons in self.held],
+            "problems": list(self.problems),
+        }
