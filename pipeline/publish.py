@@ -1,0 +1,101 @@
+"""One page into the vault: announced, written, committed, recorded, in that order.
+
+A run can be killed between any two of these steps. What was announced is in the store before the
+page is touched, so `heal` at the next start finishes it exactly as the undisturbed run would have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pipeline.history import History
+from pipeline.store import Store
+from pipeline.store.ledger import Folding, Intent, PageFile
+from pipeline.vault import ChangedUnderneath, Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """The parts that publishing needs. commit_user_edits: see the config of that name."""
+
+    store: Store
+    vault: Vault
+    history: History
+    commit_user_edits: bool
+
+
+def digest(text: str) -> str:
+    """sha256 hex of the bytes of a page."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def publish(
+    press: Press,
+    file: PageFile,
+    *,
+    run: str,
+    at: datetime,
+    subject: str,
+    trailers: Mapping[str, str],
+    folding: Folding,
+) -> str:
+    """Write `file`, commit it alone, record the folding; return the commit.
+
+    The user's own uncommitted edits of the page are committed first, as theirs. Raises
+    ChangedUnderneath, with nothing written, when the page is not the one the text was made from,
+    or holds uncommitted edits and the config says to leave those alone.
+    """
+    if press.vault.hash(file.path) != file.before_hash:
+        raise ChangedUnderneath(f"{file.path} was edited meanwhile")
+    if press.history.is_dirty(file.path):
+        if not press.commit_user_edits:
+            raise ChangedUnderneath(f"{file.path} has uncommitted edits of yours")
+        press.history.commit_user_edits([file.path], at=at)
+    intent = press.store.ledger.announce(run, file, subject, trailers, folding)
+    try:
+        press.vault.write(file.path, file.content, expect=file.before_hash)
+    except ChangedUnderneath:
+        press.store.ledger.withdraw(intent)
+        raise
+    return _commit(press, intent, at)
+
+
+def heal(press: Press, at: datetime) -> list[str]:
+    """Finish or withdraw what a killed run had announced; say what was done, a line each."""
+    lines = []
+    for intent in press.store.ledger.intents():
+        path = intent.file.path
+        commit = _committed(press, intent)
+        found = press.vault.hash(path)
+        if commit:
+            press.store.ledger.settle(intent, commit, at)
+            lines.append(f"adopted the commit of {path} from run {intent.run}")
+        elif found in (intent.file.before_hash, digest(intent.file.content)):
+            if found == intent.file.before_hash:
+                press.vault.write(path, intent.file.content, expect=found)
+            _commit(press, intent, at)
+            lines.append(f"finished {path}, which run {intent.run} had begun")
+        else:
+            # the user edited the page after the kill: their bytes stand, the chunks stay pending
+            press.store.ledger.withdraw(intent)
+            lines.append(f"left {path} as you edited it after run {intent.run} was killed")
+    return lines
+
+
+def _commit(press: Press, intent: Intent, at: datetime) -> str:
+    commit = press.history.commit(
+        [intent.file.path], intent.subject, trailers=intent.trailers, at=at
+    )
+    press.store.ledger.settle(intent, commit, at)
+    return commit
+
+
+def _committed(press: Press, intent: Intent) -> str:
+    """The commit that carries this publication, "" if the kill came before it."""
+    for commit in press.history.log(intent.file.path):
+        if commit.subject == intent.subject and commit.trailers == dict(intent.trailers):
+            return commit.sha
+    return ""
