@@ -1,0 +1,20 @@
+"""Times as the store writes them: ISO 8601 UTC with milliseconds, so that they sort as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def to_text(at: datetime) -> str:
+    """An aware time as "2000-01-01T00:00:00.000Z"; what is finer than a millisecond is cut off.
+
+    Raises ValueError for a naive time: guessing its zone would misfile a whole day.
+    """
+    if at.tzinfo is None:
+        raise ValueError(f"a time without a zone cannot be stored: {at.isoformat()}")
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def from_text(text: str) -> datetime:
+    """The aware UTC time that `to_text` wrote. Raises ValueError when it is none."""
+    return datetime.fromisoformat(text).astimezone(UTC)
