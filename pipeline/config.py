@@ -61,11 +61,16 @@ class ChunkPolicy(_Table):
     max_messages: Count
     penalty: Positive
     assistant_penalty: Annotated[float, Field(ge=0)]
+    gist_words: Count
+    min_content_words: Count
+    drop_bar: Share
 
 
 class ClusterPolicy(_Table):
     """Table [cluster]."""
 
+    accept: Share
+    reject: Share
     candidates: Count
     buckets_per_chunk: Count
     bar: Share
@@ -84,6 +89,7 @@ class SynthesizePolicy(_Table):
     related: Share
     relation_margin: Share
     paragraph_sentences: Count
+    chunks_per_fold: Count
     attempts: Count
     max_attempts: Count
     pause_hours: Positive

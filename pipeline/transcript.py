@@ -1,0 +1,69 @@
+"""Messages as the model gets to read them: one line each, the speaker first.
+
+The speaker stands on every line, so that an assistant's guess is not read as the user's decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pipeline.records import Message
+
+Count = Callable[[str], int]
+
+
+def line(message: Message) -> str:
+    """One message on one line: "USER: …" or "ASSISTANT: …"."""
+    return f"{message.role.upper()}: {' '.join(message.text.split())}"
+
+
+def gist(messages: Sequence[Message], words: int) -> str:
+    """The beginning of each message, `words` words in all at most, every message heard."""
+    share = max(8, words // max(1, len(messages)))
+    lines = []
+    for message in messages[: max(1, words // 8)]:
+        said = line(message).split()
+        lines.append(" ".join(said[: share + 1]) + (" …" if len(said) > share + 1 else ""))
+    return "\n".join(lines)
+
+
+def windows(messages: Sequence[Message], budget: int, count: Count) -> list[str]:
+    """The whole text in pieces of at most `budget` tokens, cut between messages where possible.
+
+    A message that does not fit is cut between words; its further pieces start with the speaker
+    again. `count` counts tokens.
+    """
+    pieces: list[str] = []
+    current: list[str] = []
+    used = 0
+    for message in messages:
+        for part in _parts(line(message), budget, count):
+            size = count(part) + 1
+            if current and used + size > budget:
+                pieces.append("\n".join(current))
+                current, used = [], 0
+            current.append(part)
+            used += size
+    if current:
+        pieces.append("\n".join(current))
+    return pieces
+
+
+def _parts(text: str, budget: int, count: Count) -> list[str]:
+    if count(text) < budget:
+        return [text]
+    speaker, _, said = text.partition(" ")
+    words = said.split(" ")
+    # a token is rarely longer than a word; halve until a part fits, so that one huge word is cut too
+    if len(words) == 1:
+        half = len(said) // 2
+        left, right = said[:half], said[half:]
+    else:
+        half = len(words) // 2
+        left, right = " ".join(words[:half]), " ".join(words[half:])
+    if not left or not right:
+        return [text]
+    return [
+        *_parts(f"{speaker} {left}", budget, count),
+        *_parts(f"{speaker} {right}", budget, count),
+    ]
