@@ -7,45 +7,6 @@
 The orchestrator owns everything else once: order, lock, budget, signals, retries, progress.
 """
 
-from __future__ import annotations
+from pipeline.desk import Desk
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
-
-from pipeline.archive import Archive
-from pipeline.config import Config, Policy
-from pipeline.history import History
-from pipeline.models import Embedder, Model
-from pipeline.prompts import Prompts
-from pipeline.records import Event
-from pipeline.results import RunResults
-from pipeline.sources import Source
-from pipeline.store import Store
-from pipeline.vault import Vault
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """The concrete parts of one run; assemble.py alone picks them.
-
-    run: the run's id. since: conversations not updated after it are left alone; None = all.
-    now: the clock, aware UTC. embedder: None when none is installed (chunking and placement then
-    go by words alone). results: what the run did so far. say: tells whoever watches.
-    """
-
-    run: str
-    since: datetime | None
-    config: Config
-    policy: Policy
-    store: Store
-    archive: Archive
-    sources: tuple[Source, ...]
-    vault: Vault
-    history: History
-    model: Model
-    embedder: Embedder | None
-    prompts: Prompts
-    now: Callable[[], datetime]
-    results: RunResults
-    say: Callable[[Event], None]
+__all__ = ["Desk"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
 from pipeline.errors import StoreFault
 from pipeline.records import Assignment, Bucket, BucketState, Chunk
 from pipeline.sqlite import transaction
-from pipeline.store.chunks import _chunk
+from pipeline.store.chunks import chunk_of
 from pipeline.store.times import to_text
 
 
@@ -23,6 +24,11 @@ def _bucket(row: sqlite3.Row) -> Bucket:
         state=BucketState(row["state"]),
         merged_into=row["merged_into"],
     )
+
+
+def normalised(name: str) -> str:
+    """The form under which two names are the same bucket: case, width and spacing do not count."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 class Buckets:
@@ -119,4 +125,4 @@ class Buckets:
                ORDER BY messages.at, chunks.conv, ordinal""",
             (name, to_text(since) if since else ""),
         )
-        return [_chunk(row) for row in rows]
+        return [chunk_of(row) for row in rows]

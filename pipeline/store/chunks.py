@@ -17,7 +17,8 @@ _OLDEST_FIRST = """
 """
 
 
-def _chunk(row: sqlite3.Row) -> Chunk:
+def chunk_of(row: sqlite3.Row) -> Chunk:
+    """The chunk in a row of the chunks table."""
     return Chunk(
         id=row["id"],
         conv=row["conv"],
@@ -41,12 +42,12 @@ class Chunks:
         rows = self._connection.execute(
             "SELECT * FROM chunks WHERE conv = ? ORDER BY ordinal", (conv,)
         )
-        return [_chunk(row) for row in rows]
+        return [chunk_of(row) for row in rows]
 
     def get(self, chunk_id: str) -> Chunk | None:
         """The chunk with this id."""
         row = self._connection.execute("SELECT * FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
-        return _chunk(row) if row else None
+        return chunk_of(row) if row else None
 
     def frozen(self, conv: str) -> list[Chunk]:
         """The chunks up to and including the last one that the ledger knows: never cut again."""
@@ -106,7 +107,7 @@ class Chunks:
                 ORDER BY messages.at, chunks.conv, ordinal""",
             (to_text(since) if since else "",),
         )
-        return [_chunk(row) for row in rows]
+        return [chunk_of(row) for row in rows]
 
     def counts(self) -> dict[str, int]:
         """How many chunks there are, and how many were dropped."""

@@ -1,0 +1,228 @@
+"""Chunk → bucket(s): which topic of the wiki it belongs to, or a new one.
+
+Likeness decides where it is clear; near the line the model chooses among the best candidates and
+"none of these". A new bucket is only captured; it earns an article in synthesize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.buckets_page import read_buckets
+from pipeline.config import ClusterPolicy
+from pipeline.models import Choice
+from pipeline.records import Assignment, Bucket, BucketState, Chunk, Done, Outcome
+from pipeline.segmentation import word_vectors
+from pipeline.stages import Desk
+from pipeline.store.buckets import normalised
+from pipeline.text import similarity
+from pipeline.transcript import gist
+
+NAME = "cluster"
+_LETTERS = "ABCDEFGH"
+_NONE = "none of these"
+
+
+@dataclass(frozen=True, slots=True)
+class PageEdits:
+    """The user's edits of Meta/Buckets.md that the store does not know yet."""
+
+    buckets: tuple[Bucket, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A chunk with the buckets it belongs to; `new` are those it is the first of."""
+
+    chunk: Chunk
+    assignments: tuple[Assignment, ...]
+    new: tuple[Bucket, ...] = ()
+
+
+Job = PageEdits | Chunk
+Result = PageEdits | Routed
+
+
+def key(job: Job) -> str:
+    """The job's name in `attempts`."""
+    return job.id if isinstance(job, Chunk) else "Meta/Buckets.md"
+
+
+def pending(desk: Desk) -> list[Job]:
+    """What the user changed in Buckets.md, else kept chunks that were never routed."""
+    if edits := _page_edits(desk):
+        return [edits]
+    return list(desk.store.chunks.to_cluster(desk.since))
+
+
+def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
+    """Route each chunk in turn: the next one may belong to the bucket this one proposed."""
+    results: list[Result] = []
+    known: list[Bucket] | None = None
+    labels: dict[str, list[str]] = {}
+    for job in jobs:
+        if isinstance(job, PageEdits):
+            results.append(job)
+            continue
+        if known is None:
+            known = [b for b in desk.store.buckets.all() if b.state is not BucketState.MERGED]
+            labels = {b.name: desk.store.buckets.labels(b.name, 8) for b in known}
+        routed = _route(job, known, labels, desk)
+        for bucket in routed.new:
+            known.append(bucket)
+        for assignment in routed.assignments:
+            labels.setdefault(assignment.bucket, []).append(job.label)
+        results.append(routed)
+    return results
+
+
+def keep(result: Result, desk: Desk) -> Outcome:
+    """Record the user's edits, or where the chunk belongs."""
+    now = desk.now()
+    if isinstance(result, PageEdits):
+        for bucket in result.buckets:
+            desk.store.buckets.save(bucket, now)
+        desk.results.problems.extend(result.problems)
+        return Done()
+    for bucket in result.new:
+        desk.store.buckets.save(bucket, now)
+    desk.store.buckets.assign(result.chunk.id, result.assignments)
+    return Done({"routed": 1, "buckets": len(result.new)})
+
+
+def _page_edits(desk: Desk) -> PageEdits | None:
+    """Rows of Buckets.md that ask for something the store does not say yet."""
+    rows, problems = read_buckets(desk.vault.meta("Buckets.md"))
+    stored = {bucket.name: bucket for bucket in desk.store.buckets.all()}
+    changed = []
+    for row in rows:
+        own = stored.get(row.name, Bucket(row.name))
+        wanted = _wanted(own, row)
+        if wanted != own or row.name not in stored:
+            changed.append(wanted)
+    fresh = tuple(problem for problem in problems if problem not in desk.results.problems)
+    return PageEdits(tuple(changed), fresh) if changed or fresh else None
+
+
+def _wanted(stored: Bucket, row: Bucket) -> Bucket:
+    """The stored bucket with the user's word on aliases, description, ignoring and merging.
+
+    Whether it has an article is the pipeline's to say: the page may lag behind by a night.
+    """
+    state = row.state
+    if state not in (BucketState.IGNORED, BucketState.MERGED):
+        state = BucketState.ARTICLE if stored.article else BucketState.CAPTURED
+    return replace(
+        stored,
+        aliases=row.aliases,
+        description=row.description,
+        state=state,
+        merged_into=row.merged_into,
+    )
+
+
+def _route(
+    chunk: Chunk, known: Sequence[Bucket], labels: dict[str, list[str]], desk: Desk
+) -> Routed:
+    policy = desk.policy.cluster
+    messages = desk.store.conversations.messages(chunk.conv, first=chunk.first, last=chunk.last)
+    said = gist(messages, desk.policy.chunk.gist_words)
+    ranked = _ranked(chunk, said, known, labels, desk)[: min(policy.candidates, len(_LETTERS))]
+    if ranked and ranked[0][1] >= policy.accept:
+        return _to([ranked[0]], chunk, desk)
+    if ranked:
+        choice = _ask([bucket for bucket, _ in ranked], chunk, said, desk)
+        chosen = _chosen(choice, [bucket for bucket, _ in ranked], policy)
+        if chosen:
+            return _to(chosen, chunk, desk)
+    name = _proposed_name(chunk, said, desk)
+    for bucket in known:
+        names = (bucket.name, *bucket.aliases)
+        if any(_same_name(name, other, policy.same_name) for other in names):
+            return _to([(bucket, 1.0)], chunk, desk)
+    bucket = Bucket(name=name, description=chunk.label)
+    return Routed(chunk, (Assignment(chunk.id, bucket.name, 1.0),), (bucket,))
+
+
+def _to(found: Sequence[tuple[Bucket, float]], chunk: Chunk, desk: Desk) -> Routed:
+    """Assign the chunk, following merges; an ignored bucket keeps it out of every article."""
+    names = dict.fromkeys(bucket.merged_into or bucket.name for bucket, _ in found)
+    scores = [score for _, score in found]
+    return Routed(
+        chunk,
+        tuple(
+            Assignment(chunk.id, name, score) for name, score in zip(names, scores, strict=False)
+        ),
+    )
+
+
+def _ranked(
+    chunk: Chunk, said: str, known: Sequence[Bucket], labels: dict[str, list[str]], desk: Desk
+) -> list[tuple[Bucket, float]]:
+    """Buckets with their likeness to the chunk (0..1), best first, the unlike left out."""
+    if not known:
+        return []
+    profiles = [
+        ". ".join([bucket.name, *bucket.aliases, bucket.description, *labels.get(bucket.name, [])])
+        for bucket in known
+    ]
+    texts = [f"{chunk.label}. {said}", *profiles]
+    vectors: NDArray[np.float32] = (
+        desk.embedder.embed(texts) if desk.embedder else word_vectors(texts)
+    )
+    likeness = vectors[1:] @ vectors[0]
+    neighbours = set(desk.store.buckets.of_conversation(chunk.conv))
+    ranked = [
+        (bucket, float(like) + (0.05 if bucket.name in neighbours else 0.0))
+        for bucket, like in zip(known, likeness, strict=True)
+    ]
+    ranked = [(b, s) for b, s in ranked if s >= desk.policy.cluster.reject]
+    return sorted(ranked, key=lambda pair: -pair[1])
+
+
+def _ask(candidates: Sequence[Bucket], chunk: Chunk, said: str, desk: Desk) -> Choice:
+    letters = _LETTERS[: len(candidates)]
+    listed = "\n".join(
+        f"{letter}: {bucket.name}" + (f" ({bucket.description})" if bucket.description else "")
+        for letter, bucket in zip(letters, candidates, strict=True)
+    )
+    ask = desk.prompts.ask(
+        "cluster/route",
+        {"label": chunk.label, "transcript": said, "buckets": listed},
+        options=(*letters, _NONE),
+    )
+    return desk.model.choose([ask], stage=NAME, purpose="cluster/route")[0]
+
+
+def _chosen(
+    choice: Choice, candidates: Sequence[Bucket], policy: ClusterPolicy
+) -> list[tuple[Bucket, float]]:
+    """The best bucket if it leads "none of these" clearly, and further ones that clear the bar."""
+    *scores, none = choice.probabilities
+    ranked = sorted(zip(candidates, scores, strict=True), key=lambda pair: -pair[1])
+    if ranked[0][1] - none < policy.margin:
+        return []
+    further = [(b, s) for b, s in ranked[1 : policy.buckets_per_chunk] if s >= policy.bar]
+    return [ranked[0], *further]
+
+
+def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
+    prompt = desk.prompts.get("cluster/name")
+    reply = desk.model.write(
+        [desk.prompts.ask("cluster/name", {"label": chunk.label, "transcript": said})],
+        stage=NAME,
+        purpose="cluster/name",
+        max_tokens=prompt.max_tokens,
+        grammar=prompt.grammar,
+    )[0]
+    name = " ".join(reply.text.split()).strip(" .\"'")
+    return name if reply.finish == "stop" and name else chunk.label
+
+
+def _same_name(one: str, other: str, bar: float) -> bool:
+    return normalised(one) == normalised(other) or similarity(one, other) >= bar

@@ -1,0 +1,1 @@
+"""The parts of the synthesize stage: claims, placement, composing, folding."""

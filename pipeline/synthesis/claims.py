@@ -1,0 +1,127 @@
+"""Chunk → claims: the model proposes sentences, code finds their evidence and refuses the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ValidationError
+
+from pipeline.config import Policy
+from pipeline.errors import InvalidReply
+from pipeline.identity import claim_id
+from pipeline.models import Model, Reply
+from pipeline.prompts import Prompts
+from pipeline.records import Chunk, Claim, ClaimKind, Message
+from pipeline.support import check, evidence, well_formed
+from pipeline.text import similarity
+from pipeline.transcript import windows
+
+STAGE = "synthesize"
+PURPOSE = "synthesize/claims"
+
+
+class _Proposed(BaseModel):
+    text: str
+    kind: ClaimKind
+
+
+class _Reply(BaseModel):
+    claims: list[_Proposed]
+
+
+def extract(
+    chunks: Sequence[tuple[Chunk, Sequence[Message]]],
+    *,
+    model: Model,
+    prompts: Prompts,
+    policy: Policy,
+) -> list[tuple[Claim, ...]]:
+    """The claims of each chunk, refused ones included with their reason, in the model's order.
+
+    All windows of all chunks are asked in one batch. Raises InvalidReply when an answer is not the
+    JSON that was asked for.
+    """
+    prompt = prompts.get(PURPOSE)
+    pieces = [windows(messages, policy.chunk.window_tokens, model.count) for _, messages in chunks]
+    replies = model.write(
+        [prompts.ask(PURPOSE, {"transcript": text}) for texts in pieces for text in texts],
+        stage=STAGE,
+        purpose=PURPOSE,
+        max_tokens=prompt.max_tokens,
+        grammar=prompt.grammar,
+        temperature=prompt.temperature,
+    )
+    feed = iter(replies)
+    return [
+        _judged(
+            chunk,
+            messages,
+            [proposed for _ in texts for proposed in _parsed(next(feed))],
+            policy,
+        )
+        for (chunk, messages), texts in zip(chunks, pieces, strict=True)
+    ]
+
+
+def _parsed(reply: Reply) -> list[_Proposed]:
+    """The proposals of one reply; of one cut at the cap, those that were complete."""
+    text = reply.text
+    if reply.finish == "length":
+        text = _closed(text)
+    try:
+        return _Reply.model_validate_json(text).claims
+    except ValidationError as error:
+        raise InvalidReply(f"the model's claims are not the JSON asked for: {error}") from error
+
+
+def _closed(text: str) -> str:
+    """A list that was cut off, ended after its last complete object; an empty one if none is."""
+    decoder = json.JSONDecoder()
+    found, at = [], text.find("[") + 1
+    while at > 0:
+        start = text.find("{", at)
+        if start < 0:
+            break
+        try:
+            item, at = decoder.raw_decode(text, start)
+        except json.JSONDecodeError:
+            break
+        found.append(item)
+    return json.dumps({"claims": found}, ensure_ascii=False)
+
+
+def _judged(
+    chunk: Chunk, messages: Sequence[Message], proposals: Sequence[_Proposed], policy: Policy
+) -> tuple[Claim, ...]:
+    claims: list[Claim] = []
+    for ordinal, proposed in enumerate(proposals):
+        text = " ".join(proposed.text.split())
+        kept = [claim for claim in claims if not claim.dropped_reason]
+        messages_found, score, reason = (), 0.0, ""
+        if len(kept) >= policy.synthesize.claims_per_chunk:
+            reason = "more claims than one chunk may give"
+        elif any(similarity(text, k.text) >= policy.synthesize.duplicate for k in kept):
+            reason = "says what another claim says"
+        else:
+            reason = well_formed(text, max_words=policy.synthesize.claim_words)
+        if not reason:
+            messages_found = evidence(text, messages)
+            cited = [message for message in messages if message.position in messages_found]
+            verdict = check(text, cited, threshold=policy.gate.support, kind=proposed.kind)
+            score = verdict.score
+            if not verdict.supported:
+                reason = "; ".join(verdict.reasons)
+        claims.append(
+            Claim(
+                id=claim_id(chunk.id, ordinal),
+                chunk_id=chunk.id,
+                ordinal=ordinal,
+                text=text,
+                kind=proposed.kind,
+                messages=messages_found,
+                support=score,
+                dropped_reason=reason,
+            )
+        )
+    return tuple(claims)

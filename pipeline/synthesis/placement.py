@@ -1,0 +1,264 @@
+"""Where a claim goes: it is there already, replaces what is there, answers it, or is new.
+
+The evidence's date decides what is current, never the order in which claims arrive. The user's own
+sentences are never replaced, only answered on the Talk page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pipeline.desk import Desk
+from pipeline.footnotes import citations_of
+from pipeline.markdown import Page
+from pipeline.records import (
+    AddCitation,
+    AppendHistory,
+    Citation,
+    CitedSentence,
+    Claim,
+    ClaimKind,
+    Edit,
+    SentenceRef,
+    Supersede,
+)
+from pipeline.text import identifiers, numbers, proper_nouns, similarity
+
+STAGE = "synthesize"
+_RELATION = "synthesize/relation"
+_SECTION = "synthesize/section"
+_SAME, _UPDATES, _CONTRADICTS = "same", "updates", "contradicts"
+HISTORY = "History"
+_NOT_PROSE = (HISTORY, "See also", "References")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidenced:
+    """A claim with the citation of its evidence."""
+
+    claim: Claim
+    citation: Citation
+
+
+@dataclass(slots=True)
+class Statement:
+    """Something the article says, or will say once the draft is applied.
+
+    ref: where it stands; None for a sentence of this draft. ours: the pipeline wrote it and it
+    stands as written. replaces: the standing sentence whose place it takes.
+    """
+
+    text: str
+    date: str
+    citations: list[Citation]
+    ref: SentenceRef | None = None
+    ours: bool = True
+    section: str = ""
+    kind: ClaimKind = ClaimKind.FACT
+    replaces: SentenceRef | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a fold does to an article: edits in place, statements to add, entries for Talk."""
+
+    edits: list[Edit] = field(default_factory=list)
+    added: list[Statement] = field(default_factory=list)
+    talk: list[str] = field(default_factory=list)
+    known: int = 0  # claims that were there already, or that the user had deleted
+
+
+def place(claims: Sequence[Evidenced], page: Page | None, stem: str, desk: Desk) -> Plan:
+    """Decide for each claim in turn, oldest evidence first."""
+    plan = Plan()
+    written = desk.store.ledger.written_sentences(stem) if stem else frozenset()
+    standing = statements(page, written) if page else []
+    said = {statement.text for statement in standing}
+    deleted = [text for text in written if text not in said]
+    for evidenced in sorted(claims, key=lambda e: (e.citation.date, e.citation.conv, e.claim.id)):
+        _place_one(evidenced, standing, deleted, plan, desk)
+    _choose_sections(plan, page, desk)
+    for statement in plan.added:
+        if statement.replaces is not None:
+            plan.edits.append(
+                Supersede(
+                    at=statement.replaces,
+                    sentence=CitedSentence(statement.text, tuple(statement.citations)),
+                    date=_date_at(standing, statement.replaces),
+                )
+            )
+    plan.added = [statement for statement in plan.added if statement.replaces is None]
+    return plan
+
+
+def statements(page: Page, written: frozenset[str]) -> list[Statement]:
+    """Every sentence of the article's prose and History, with what it cites."""
+    found = []
+    for block in page.blocks:
+        if block.section in _NOT_PROSE and block.section != HISTORY:
+            continue
+        for index, sentence in enumerate(block.sentences):
+            cited = list(citations_of(page, sentence.marks))
+            found.append(
+                Statement(
+                    text=sentence.text,
+                    date=max((citation.date for citation in cited), default=""),
+                    citations=cited,
+                    ref=SentenceRef(block.index, index),
+                    ours=bool(cited) and sentence.text in written,
+                    section=block.section,
+                )
+            )
+    return found
+
+
+def _place_one(
+    evidenced: Evidenced,
+    standing: list[Statement],
+    deleted: Sequence[str],
+    plan: Plan,
+    desk: Desk,
+) -> None:
+    policy = desk.policy.synthesize
+    claim, citation = evidenced.claim, evidenced.citation
+    current = [s for s in standing if s.section != HISTORY]
+    likeness = _likeness(claim.text, [s.text for s in current], desk)
+    nearest = max(range(len(current)), key=lambda i: likeness[i], default=None)
+    if nearest is not None and likeness[nearest] >= policy.duplicate:
+        _cite(current[nearest], citation, plan)
+        return
+    for old in standing:
+        if old.section == HISTORY and similarity(claim.text, old.text) >= policy.duplicate:
+            if citation.date <= old.date or _stands_in_history_since(old, citation):
+                _cite(old, citation, plan)
+                return
+    if any(similarity(claim.text, text) >= policy.duplicate for text in deleted):
+        plan.known += 1
+        return
+    fresh = Statement(claim.text, citation.date, [citation], kind=claim.kind)
+    if nearest is not None and likeness[nearest] >= policy.related:
+        near = current[nearest]
+        relation = _relation(near.text, claim.text, desk)
+        if relation == _SAME and _values(near.text) == _values(claim.text):
+            _cite(near, citation, plan)
+            return
+        if relation == _UPDATES and _values(near.text) != _values(claim.text) and near.date:
+            _succeed(fresh, near, standing, plan)
+            return
+        if relation in (_UPDATES, _CONTRADICTS) and not near.date:
+            plan.talk.append(_answer(claim.text, citation, near.text))
+        elif relation == _CONTRADICTS:
+            plan.talk.append(_answer(claim.text, citation, near.text))
+    plan.added.append(fresh)
+    standing.append(fresh)
+
+
+def _cite(statement: Statement, citation: Citation, plan: Plan) -> None:
+    """Give a statement one more citation, unless it has it or is the user's own sentence."""
+    plan.known += 1
+    if citation in statement.citations:
+        return
+    if statement.ref is None:
+        statement.citations.append(citation)
+        statement.date = max(statement.date, citation.date)
+    elif statement.citations:
+        statement.citations.append(citation)
+        plan.edits.append(AddCitation(statement.ref, citation))
+
+
+def _succeed(fresh: Statement, old: Statement, standing: list[Statement], plan: Plan) -> None:
+    """The later evidence is current, the earlier goes to History, whichever came first."""
+    if fresh.date < old.date:
+        plan.edits.append(
+            AppendHistory(CitedSentence(fresh.text, tuple(fresh.citations)), fresh.date)
+        )
+        return
+    if old.ref is None:
+        # both are of this draft: the earlier one goes to History straight away
+        plan.edits.append(AppendHistory(CitedSentence(old.text, tuple(old.citations)), old.date))
+        plan.added.remove(old)
+        standing.remove(old)
+        fresh.replaces = old.replaces
+    elif old.ours:
+        fresh.replaces = old.ref
+        standing.remove(old)
+        old.section = HISTORY
+        standing.append(old)
+    else:
+        plan.talk.append(_answer(fresh.text, fresh.citations[0], old.text))
+    plan.added.append(fresh)
+    standing.append(fresh)
+
+
+def _stands_in_history_since(old: Statement, citation: Citation) -> bool:
+    return any(c.conv == citation.conv for c in old.citations)
+
+
+def _date_at(standing: Sequence[Statement], ref: SentenceRef) -> str:
+    return next(statement.date for statement in standing if statement.ref == ref)
+
+
+def _answer(text: str, citation: Citation, sentence: str) -> str:
+    return f"{text} (`conv:{citation.conv}`, {citation.date}) The article says: {sentence}"
+
+
+def _values(text: str) -> frozenset[str]:
+    """What two statements about the same thing can differ in: numbers, identifiers, names."""
+    return numbers(text) | identifiers(text) | proper_nouns(text)
+
+
+def _likeness(text: str, others: Sequence[str], desk: Desk) -> list[float]:
+    """The larger of likeness by words and by vectors; vectors alone never make a duplicate."""
+    by_words = [similarity(text, other) for other in others]
+    if not others or desk.embedder is None:
+        return by_words
+    vectors = desk.embedder.embed([text, *others])
+    by_vectors = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)
+    # two sentences may be near in meaning and differ in the one number that matters
+    cap = desk.policy.synthesize.duplicate - 0.01
+    return [
+        max(words, min(float(near), cap))
+        for words, near in zip(by_words, by_vectors, strict=True)
+    ]
+
+
+def _relation(old: str, new: str, desk: Desk) -> str:
+    """What the model says of the pair, "" when it is not sure enough."""
+    prompt = desk.prompts.get(_RELATION)
+    ask = desk.prompts.ask(_RELATION, {"old": old, "new": new}, options=prompt.options)
+    choice = desk.model.choose([ask], stage=STAGE, purpose=_RELATION)[0]
+    return choice.best if choice.margin >= desk.policy.synthesize.relation_margin else ""
+
+
+def _choose_sections(plan: Plan, page: Page | None, desk: Desk) -> None:
+    """A heading for each addition: its kind's own if the page has it or is new, else the model's."""
+    headings = [
+        block.heading_text
+        for block in (page.blocks if page else ())
+        if block.heading_level == 2 and block.heading_text not in _NOT_PROSE
+    ]
+    asked: list[Statement] = []
+    for statement in plan.added:
+        statement.section = desk.policy.headings[statement.kind]
+        if headings and statement.section not in headings:
+            asked.append(statement)
+    if not asked:
+        return
+    options = [(*headings, statement.section) for statement in asked]
+    choices = desk.model.choose(
+        [
+            desk.prompts.ask(
+                _SECTION,
+                {"claim": statement.text, "headings": "\n".join(offered)},
+                options=offered,
+            )
+            for statement, offered in zip(asked, options, strict=True)
+        ],
+        stage=STAGE,
+        purpose=_SECTION,
+    )
+    for statement, choice in zip(asked, choices, strict=True):
+        statement.section = choice.best
