@@ -37,22 +37,24 @@ _NOT_PROSE = (HISTORY, "See also", "References")
 
 @dataclass(frozen=True, slots=True)
 class Evidenced:
-    """A claim with the citation of its evidence."""
+    """A claim with the citation of its evidence. at: when it was said, ISO UTC."""
 
     claim: Claim
     citation: Citation
+    at: str
 
 
 @dataclass(slots=True)
 class Statement:
     """Something the article says, or will say once the draft is applied.
 
-    ref: where it stands; None for a sentence of this draft. ours: the pipeline wrote it and it
-    stands as written. replaces: the standing sentence whose place it takes.
+    at: when its newest evidence was said, ISO UTC; "" for the user's own sentences. ref: where it
+    stands; None for a sentence of this draft. ours: the pipeline wrote it and it stands as
+    written. replaces: the standing sentence whose place it takes.
     """
 
     text: str
-    date: str
+    at: str
     citations: list[Citation]
     ref: SentenceRef | None = None
     ours: bool = True
@@ -75,10 +77,10 @@ def place(claims: Sequence[Evidenced], page: Page | None, stem: str, desk: Desk)
     """Decide for each claim in turn, oldest evidence first."""
     plan = Plan()
     written = desk.store.ledger.written_sentences(stem) if stem else frozenset()
-    standing = statements(page, written) if page else []
+    standing = statements(page, written, desk) if page else []
     said = {statement.text for statement in standing}
     deleted = [text for text in written if text not in said]
-    for evidenced in sorted(claims, key=lambda e: (e.citation.date, e.citation.conv, e.claim.id)):
+    for evidenced in sorted(claims, key=lambda e: (e.at, e.claim.chunk_id, e.claim.ordinal)):
         _place_one(evidenced, standing, deleted, plan, desk)
     _choose_sections(plan, page, desk)
     for statement in plan.added:
@@ -87,14 +89,14 @@ def place(claims: Sequence[Evidenced], page: Page | None, stem: str, desk: Desk)
                 Supersede(
                     at=statement.replaces,
                     sentence=CitedSentence(statement.text, tuple(statement.citations)),
-                    date=_date_at(standing, statement.replaces),
+                    date=_date(_at(standing, statement.replaces).citations),
                 )
             )
     plan.added = [statement for statement in plan.added if statement.replaces is None]
     return plan
 
 
-def statements(page: Page, written: frozenset[str]) -> list[Statement]:
+def statements(page: Page, written: frozenset[str], desk: Desk) -> list[Statement]:
     """Every sentence of the article's prose and History, with what it cites."""
     found = []
     for block in page.blocks:
@@ -105,7 +107,7 @@ def statements(page: Page, written: frozenset[str]) -> list[Statement]:
             found.append(
                 Statement(
                     text=sentence.text,
-                    date=max((citation.date for citation in cited), default=""),
+                    at=max((said_at(citation, desk) for citation in cited), default=""),
                     citations=cited,
                     ref=SentenceRef(block.index, index),
                     ours=bool(cited) and sentence.text in written,
@@ -113,6 +115,14 @@ def statements(page: Page, written: frozenset[str]) -> list[Statement]:
                 )
             )
     return found
+
+
+def said_at(citation: Citation, desk: Desk) -> str:
+    """When the cited message was said, ISO UTC; its date alone once the store has lost it."""
+    found = desk.store.conversations.messages(
+        citation.conv, first=citation.last, last=citation.last
+    )
+    return found[0].at.isoformat() if found else citation.date
 
 
 def _place_one(
@@ -128,42 +138,41 @@ def _place_one(
     likeness = _likeness(claim.text, [s.text for s in current], desk)
     nearest = max(range(len(current)), key=lambda i: likeness[i], default=None)
     if nearest is not None and likeness[nearest] >= policy.duplicate:
-        _cite(current[nearest], citation, plan)
+        _cite(current[nearest], evidenced, plan)
         return
     for old in standing:
         if old.section == HISTORY and similarity(claim.text, old.text) >= policy.duplicate:
-            if citation.date <= old.date or _stands_in_history_since(old, citation):
-                _cite(old, citation, plan)
+            if evidenced.at <= old.at:
+                _cite(old, evidenced, plan)
                 return
     if any(similarity(claim.text, text) >= policy.duplicate for text in deleted):
         plan.known += 1
         return
-    fresh = Statement(claim.text, citation.date, [citation], kind=claim.kind)
+    fresh = Statement(claim.text, evidenced.at, [citation], kind=claim.kind)
     if nearest is not None and likeness[nearest] >= policy.related:
         near = current[nearest]
         relation = _relation(near.text, claim.text, desk)
         if relation == _SAME and _values(near.text) == _values(claim.text):
-            _cite(near, citation, plan)
+            _cite(near, evidenced, plan)
             return
-        if relation == _UPDATES and _values(near.text) != _values(claim.text) and near.date:
+        if relation == _UPDATES and _values(near.text) != _values(claim.text) and near.at:
             _succeed(fresh, near, standing, plan)
             return
-        if relation in (_UPDATES, _CONTRADICTS) and not near.date:
-            plan.talk.append(_answer(claim.text, citation, near.text))
-        elif relation == _CONTRADICTS:
+        if relation == _CONTRADICTS or (relation == _UPDATES and not near.at):
             plan.talk.append(_answer(claim.text, citation, near.text))
     plan.added.append(fresh)
     standing.append(fresh)
 
 
-def _cite(statement: Statement, citation: Citation, plan: Plan) -> None:
+def _cite(statement: Statement, evidenced: Evidenced, plan: Plan) -> None:
     """Give a statement one more citation, unless it has it or is the user's own sentence."""
     plan.known += 1
+    citation = evidenced.citation
     if citation in statement.citations:
         return
     if statement.ref is None:
         statement.citations.append(citation)
-        statement.date = max(statement.date, citation.date)
+        statement.at = max(statement.at, evidenced.at)
     elif statement.citations:
         statement.citations.append(citation)
         plan.edits.append(AddCitation(statement.ref, citation))
@@ -171,14 +180,12 @@ def _cite(statement: Statement, citation: Citation, plan: Plan) -> None:
 
 def _succeed(fresh: Statement, old: Statement, standing: list[Statement], plan: Plan) -> None:
     """The later evidence is current, the earlier goes to History, whichever came first."""
-    if fresh.date < old.date:
-        plan.edits.append(
-            AppendHistory(CitedSentence(fresh.text, tuple(fresh.citations)), fresh.date)
-        )
+    if fresh.at < old.at:
+        plan.edits.append(_to_history(fresh))
         return
     if old.ref is None:
         # both are of this draft: the earlier one goes to History straight away
-        plan.edits.append(AppendHistory(CitedSentence(old.text, tuple(old.citations)), old.date))
+        plan.edits.append(_to_history(old))
         plan.added.remove(old)
         standing.remove(old)
         fresh.replaces = old.replaces
@@ -193,12 +200,17 @@ def _succeed(fresh: Statement, old: Statement, standing: list[Statement], plan: 
     standing.append(fresh)
 
 
-def _stands_in_history_since(old: Statement, citation: Citation) -> bool:
-    return any(c.conv == citation.conv for c in old.citations)
+def _to_history(statement: Statement) -> AppendHistory:
+    cited = CitedSentence(statement.text, tuple(statement.citations))
+    return AppendHistory(cited, _date(statement.citations))
 
 
-def _date_at(standing: Sequence[Statement], ref: SentenceRef) -> str:
-    return next(statement.date for statement in standing if statement.ref == ref)
+def _at(standing: Sequence[Statement], ref: SentenceRef) -> Statement:
+    return next(statement for statement in standing if statement.ref == ref)
+
+
+def _date(citations: Sequence[Citation]) -> str:
+    return max(citation.date for citation in citations)
 
 
 def _answer(text: str, citation: Citation, sentence: str) -> str:

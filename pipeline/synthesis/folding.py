@@ -1,0 +1,212 @@
+"""Claims of a bucket → a draft of its article, judged by the gate. Writes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pipeline.desk import Desk
+from pipeline.gates import Context, judge
+from pipeline.markdown import Page, parse
+from pipeline.publish import digest
+from pipeline.records import (
+    AppendSentences,
+    Bucket,
+    Change,
+    Chunk,
+    Citation,
+    Claim,
+    Draft,
+    Edit,
+    Supersede,
+)
+from pipeline.store.ledger import Folding
+from pipeline.synthesis.compose import compose, messages_of
+from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said_at, statements
+from pipeline.text import prose_words, words
+from pipeline.vault import apply
+
+LEAD = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A bucket's chunks as one draft. after: the article as it would stand, "" if nothing is new.
+
+    reasons: why the gate refuses it; empty when it may be kept.
+    """
+
+    bucket: Bucket
+    chunks: tuple[str, ...]
+    draft: Draft
+    before: str | None
+    after: str
+    reasons: tuple[str, ...]
+    folding: Folding
+
+
+def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
+    """Make a draft from the claims of `chunks` against the article as it stands, and judge it."""
+    claims = [
+        (chunk, claim) for chunk in chunks for claim in desk.store.claims.of(chunk.id)
+    ]
+    evidenced = [_evidenced(chunk, claim, desk) for chunk, claim in claims]
+    title = bucket.name
+    stem = bucket.article or desk.vault.stem_for(title)
+    before = desk.vault.read(stem) if bucket.article else None
+    page = parse(before) if before is not None else None
+    plan = place(evidenced, page, stem, desk)
+    edits, added = _edits(plan, page, desk)
+    draft = Draft(
+        article=stem,
+        title=title,
+        base_hash=digest(before) if before is not None else "",
+        bucket=bucket.name,
+        chunks=tuple(chunk.id for chunk in chunks),
+        edits=edits,
+        talk=tuple(plan.talk),
+        claims_words=sum(len(words(claim.text)) for _, claim in claims),
+    )
+    if not edits:
+        return Folded(bucket, draft.chunks, draft, before, "", (), Folding(bucket.name))
+    after = apply(
+        before,
+        draft,
+        today=_today(desk),
+        paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
+    )
+    reasons = judge(before or "", after, draft, desk.policy.gate, _context(stem, claims, desk))
+    return Folded(
+        bucket,
+        draft.chunks,
+        draft,
+        before,
+        after,
+        reasons,
+        _folding(bucket, draft, before, after, plan, added, desk),
+    )
+
+
+def _today(desk: Desk) -> str:
+    return desk.now().astimezone(desk.config.zone).date().isoformat()
+
+
+def _evidenced(chunk: Chunk, claim: Claim, desk: Desk) -> Evidenced:
+    conversation = desk.store.conversations.get(chunk.conv)
+    first, last = claim.messages[0], claim.messages[-1]
+    said = desk.store.conversations.messages(chunk.conv, first=last, last=last)[0].at
+    citation = Citation(
+        conv=chunk.conv,
+        first=first,
+        last=last,
+        date=said.astimezone(desk.config.zone).date().isoformat(),
+        source=conversation.source,
+        title=conversation.title,
+    )
+    return Evidenced(claim, citation, said_at(citation, desk))
+
+
+def _edits(plan: Plan, page: Page | None, desk: Desk) -> tuple[tuple[Edit, ...], int]:
+    """All edits of the plan, with the text of its additions composed; and how many it adds."""
+    sections: dict[str, list[Statement]] = {}
+    for statement in plan.added:
+        sections.setdefault(statement.section, []).append(statement)
+    edits = list(plan.edits)
+    if page is None and plan.added:
+        lead = _lead(plan.added)
+        edits.append(AppendSentences(LEAD, compose([lead], "", desk)))
+        for section in list(sections):
+            sections[section] = [s for s in sections[section] if s is not lead]
+            if not sections[section]:
+                del sections[section]
+    for section in _ordered(sections, desk):
+        tone = _last_paragraph(page, section) if page else ""
+        edits.append(AppendSentences(section, compose(sections[section], tone, desk)))
+    return tuple(edits), len(plan.added)
+
+
+def _ordered(sections: dict[str, list[Statement]], desk: Desk) -> list[str]:
+    """Headings of the policy in its order, the article's own ones as they came."""
+    order = list(desk.policy.headings.values())
+    return sorted(sections, key=lambda s: order.index(s) if s in order else len(order))
+
+
+def _lead(added: Sequence[Statement]) -> Statement:
+    """The statement that shares most words with the others: what the article is about."""
+
+    def common(statement: Statement) -> int:
+        own = set(words(statement.text.casefold()))
+        return sum(len(own & set(words(other.text.casefold()))) for other in added)
+
+    return max(added, key=common)
+
+
+def _last_paragraph(page: Page, section: str) -> str:
+    found = [b.raw for b in page.blocks if b.section == section and b.kind == "paragraph"]
+    return _MARK.sub("", found[-1]).strip() if found else ""
+
+
+_MARK = re.compile(r"\[\^[^\]]+\]")
+
+
+def _context(stem: str, claims: Sequence[tuple[Chunk, Claim]], desk: Desk) -> Context:
+    window = desk.now() - timedelta(days=desk.policy.gate.floor_window)
+    return Context(
+        baseline_words=desk.store.ledger.baseline_words(stem, window),
+        evidence=lambda citation: messages_of([citation], desk),
+        taken_stems=frozenset(desk.vault.stems()),
+        claims=tuple(claim.text for _, claim in claims),
+    )
+
+
+def section_words(text: str) -> dict[str, int]:
+    """Words per section of an article, "" for its lead: the measure of gate 1."""
+    counts: dict[str, int] = {}
+    for block in parse(text).blocks:
+        counts[block.section] = counts.get(block.section, 0) + len(prose_words(block.raw))
+    return counts
+
+
+def _folding(
+    bucket: Bucket,
+    draft: Draft,
+    before: str | None,
+    after: str,
+    plan: Plan,
+    added: int,
+    desk: Desk,
+) -> Folding:
+    page = parse(after)
+    old = {s.text for s in statements(parse(before), frozenset(), desk)} if before else set()
+    now = [s for s in statements(page, frozenset(), desk) if s.citations]
+    convs = dict.fromkeys(
+        desk.store.chunks.get(chunk_id).conv  # type: ignore[union-attr]
+        for chunk_id in draft.chunks
+    )
+    change = Change(
+        run=desk.run,
+        article=draft.article,
+        title=draft.title,
+        commit="",
+        kind="new" if before is None else "updated",
+        claims=added,
+        citations=plan.known,
+        superseded=sum(isinstance(edit, Supersede) for edit in draft.edits),
+        sections=tuple(
+            edit.section
+            for edit in draft.edits
+            if isinstance(edit, AppendSentences) and edit.section
+        ),
+        convs=tuple(convs),
+    )
+    return Folding(
+        bucket=bucket.name,
+        chunks=draft.chunks,
+        change=change,
+        stem=draft.article,
+        written_hash=digest(after),
+        sentences=tuple(s.text for s in now if s.text not in old),
+        words=section_words(after),
+    )
