@@ -1,0 +1,212 @@
+"""One Claude Code transcript as it is read, entry by entry."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pipeline.records import Action, Role, Utterance
+from pipeline.sources.claude_wrappers import persons_words, slash_command
+from pipeline.sources.fields import blocks_of, mapping_of, text_of, time_of, trace
+
+_SYNTHETIC = "<synthetic>"  # the client's own words: an API error, "No response requested."
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
+# Others there are, and new ones with every version; these are enough to know the format by.
+_KNOWN = _TITLES.keys() | {
+    *("user", "assistant", "attachment", "queue-operation"),
+    *("summary", "system", "progress", "file-history-snapshot"),
+}
+
+
+@dataclass(slots=True)
+class _Turn:
+    """An utterance in the making; one assistant message comes as a line per content block."""
+
+    native_id: str
+    role: Role
+    at: datetime | None
+    cwd: str
+    texts: list[str] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    only_queued: bool = False  # known from the queue alone, so far
+
+
+class Transcript:
+    """Feed it every entry of a file with `add`, then ask. agent: the file is a sub-agent's."""
+
+    def __init__(self, *, agent: bool) -> None:
+        self.recognised = False
+        self.session_id: object = None
+        self._agent = agent
+        self._turns: list[_Turn] = []
+        self._assistant: _Turn | None = None  # the last one, while nobody spoke since
+        self._assistant_id = ""  # the id its blocks share
+        self._queue: deque[_Turn | None] = deque()  # None: queued, but not by a person
+        self._commands: set[str] = set()  # slash commands, as typed
+        self._seen: set[tuple[object, ...]] = set()
+        self._uuids: set[str] = set()
+        self._titles: dict[str, str] = {}
+        self._summaries: list[tuple[str, str]] = []  # (leaf uuid, summary)
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Take in the next entry of the file; one of an unknown type says nothing."""
+        kind = entry.get("type")
+        if kind not in _KNOWN:
+            return
+        self.recognised = True
+        if self.session_id is None:
+            self.session_id = entry.get("sessionId")
+        if uuid := text_of(entry.get("uuid")):
+            self._uuids.add(uuid)
+        if kind == "user":
+            self._add_user(entry)
+        elif kind == "assistant":
+            self._add_assistant(entry)
+        elif kind == "queue-operation":
+            self._add_queue_operation(entry)
+        elif kind == "attachment":
+            self._add_attachment(entry)
+        elif kind == "summary":
+            self._summaries.append((text_of(entry.get("leafUuid")), text_of(entry.get("summary"))))
+        elif kind in _TITLES:
+            self._titles[kind] = text_of(entry.get(_TITLES[kind])) or self._titles.get(kind, "")
+
+    def title(self) -> str:
+        """The user's title, else the assistant's, else a summary of an entry of this very file.
+
+        Summaries of other sessions stand in files too, so the entry they name has to be here.
+        """
+        summary = next(
+            (text for leaf, text in reversed(self._summaries) if leaf in self._uuids), ""
+        )
+        return self._titles.get("custom-title") or self._titles.get("ai-title") or summary
+
+    def utterances(self) -> tuple[Utterance, ...]:
+        """What was said, in file order; a queued message where it was typed."""
+        elsewhere = self._commands | {
+            text
+            for turn in self._turns
+            if turn.role is Role.USER and not turn.only_queued
+            for text in turn.texts
+        }
+        return tuple(
+            Utterance(
+                native_id=turn.native_id,
+                role=turn.role,
+                at=turn.at,
+                text="\n\n".join(turn.texts),
+                actions=tuple(turn.actions),
+                cwd=turn.cwd,
+            )
+            for turn in self._turns
+            if not (turn.only_queued and elsewhere.issuperset(turn.texts))
+        )
+
+    def _add_user(self, entry: Mapping[str, Any]) -> None:
+        hidden = entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isSidechain")
+        if hidden or self._agent:
+            return
+        blocks = blocks_of(mapping_of(entry.get("message")).get("content"))
+        kinds = {block.get("type") for block in blocks}
+        given = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
+        self._commands.update(filter(None, map(slash_command, given)))
+        texts = [words for text in given if (words := persons_words(text))]
+        # an image alone is a turn of the person too, though there is nothing to keep of it
+        shown = "tool_result" not in kinds and kinds & {"image", "document"}
+        if texts or shown:
+            self._say(entry, texts)
+
+    def _add_attachment(self, entry: Mapping[str, Any]) -> None:
+        attachment = mapping_of(entry.get("attachment"))
+        is_prompt = attachment.get("commandMode", "prompt") == "prompt"
+        if attachment.get("type") != "queued_command" or not is_prompt:
+            return
+        if entry.get("isSidechain") or self._agent or attachment.get("isMeta"):
+            return
+        if texts := _queued_texts(attachment.get("prompt")):
+            self._say(entry, texts)
+
+    def _add_queue_operation(self, entry: Mapping[str, Any]) -> None:
+        """Follow the queue of messages typed while the assistant was at work.
+
+        One that was taken out to be delivered in mid-turn stands nowhere else in older versions;
+        one taken from the front to begin a turn stands again as a user's entry.
+        """
+        operation = entry.get("operation")
+        if operation == "enqueue":
+            texts = [] if self._agent else _queued_texts(entry.get("content"))
+            self._queue.append(self._turn(entry, Role.USER, texts) if texts else None)
+        elif operation == "popAll":  # back into the editor: not sent
+            self._queue.clear()
+        elif operation in ("dequeue", "remove") and self._queue:
+            turn = self._queue.popleft()
+            if operation == "remove" and turn is not None:
+                turn.only_queued = True
+                self._place(turn)
+
+    def _place(self, turn: _Turn) -> None:
+        """Put a queued turn where it was typed, by time; behind everything if that is unknown."""
+        index = len(self._turns)
+        while turn.at and index and (at := self._turns[index - 1].at) and at > turn.at:
+            index -= 1
+        self._turns.insert(index, turn)
+
+    def _add_assistant(self, entry: Mapping[str, Any]) -> None:
+        message = mapping_of(entry.get("message"))
+        beside = entry.get("isSidechain") and not self._agent
+        if beside or message.get("model") == _SYNTHETIC:
+            return
+        blocks = blocks_of(message.get("content"))
+        texts = [
+            text
+            for block in blocks
+            if block.get("type") == "text" and (text := text_of(block.get("text")).strip())
+        ]
+        actions = [
+            trace(block.get("name"), block.get("input"))
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ]
+        if (texts or actions) and self._again(entry, "assistant", texts, actions, blocks):
+            return
+        shared_id = text_of(message.get("id"))
+        if self._assistant is None or not shared_id or shared_id != self._assistant_id:
+            self._assistant = self._turn(entry, Role.ASSISTANT, [])
+            self._assistant_id = shared_id
+            self._turns.append(self._assistant)
+        self._assistant.texts += texts
+        self._assistant.actions += actions
+
+    def _say(self, entry: Mapping[str, Any], texts: list[str]) -> None:
+        if not self._again(entry, "user", texts):
+            self._turns.append(self._turn(entry, Role.USER, texts))
+            self._assistant = None
+
+    def _again(self, entry: Mapping[str, Any], *content: object) -> bool:
+        """Whether this entry stood here before: some versions write the same one twice.
+
+        The id alone does not tell: redacted files reuse one for entries that differ.
+        """
+        uuid = text_of(entry.get("uuid"))
+        key = (uuid, repr(content))
+        again = bool(uuid) and key in self._seen
+        self._seen.add(key)
+        return again
+
+    @staticmethod
+    def _turn(entry: Mapping[str, Any], role: Role, texts: list[str]) -> _Turn:
+        return _Turn(
+            native_id=text_of(entry.get("uuid")),
+            role=role,
+            at=time_of(entry.get("timestamp")),
+            cwd=text_of(entry.get("cwd")),
+            texts=texts,
+        )
+
+
+def _queued_texts(prompt: object) -> list[str]:
+    given = (text_of(b.get("text")) for b in blocks_of(prompt) if b.get("type") == "text")
+    return [words for text in given if (words := persons_words(text))]

@@ -1,0 +1,114 @@
+"""Reading JSON Lines as agents really leave them: torn, glued, half-written, full of surprises."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pipeline.errors import SourceFault
+from pipeline.records import BadLine
+
+MAX_LINE = 64 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
+_PIECE = 1024 * 1024  # bytes read at a time while passing over a line that is too long
+_BOM = b"\xef\xbb\xbf"
+_DECODER = json.JSONDecoder(strict=False)  # agents do write raw tabs inside strings
+
+Record = dict[str, Any]
+
+
+class JsonLines:
+    """The records of one file, streamed: iterate once, then ask for `bad_lines` and `offset`.
+
+    A record is a JSON object. A line may hold several, glued by a crash that lost the newline;
+    lines count from 1. `offset` is where the last line that ends in a newline ends, in bytes: what
+    is behind it is handed over if it is whole, but is still being written, so it is never passed.
+    """
+
+    def __init__(self, path: Path, max_line: int = MAX_LINE) -> None:
+        self.path = path
+        self.offset = 0
+        self.bad_lines: list[BadLine] = []
+        self.complete_lines = 0  # not blank, and ended by a newline
+        self._max_line = max_line
+
+    def __iter__(self) -> Iterator[tuple[int, Record]]:
+        """(line number, record). Raises SourceFault when the file cannot be read."""
+        try:
+            with self.path.open("rb") as file:
+                yield from self._records(file)
+        except OSError as error:
+            raise SourceFault(
+                f"cannot read {self.path}: {error.strerror or error}",
+                mend="it is tried again on the next run; check that the file may be read",
+            ) from error
+
+    def _records(self, file: BinaryIO) -> Iterator[tuple[int, Record]]:
+        line = 0
+        while raw := file.readline(self._max_line + 1):
+            line += 1
+            if len(raw) > self._max_line and not raw.endswith(b"\n"):
+                ended = _pass_over(file)
+                self._bad(line, f"longer than {self._max_line} bytes")
+            else:
+                ended = raw.endswith(b"\n")
+                if line == 1:
+                    raw = raw.removeprefix(_BOM)
+                text = raw.replace(b"\0", b"").strip().decode("utf-8", errors="replace")
+                if text:
+                    self.complete_lines += ended
+                    yield from ((line, record) for record in self._parse(text, line, ended))
+            if ended:
+                self.offset = file.tell()
+
+    def _parse(self, text: str, line: int, ended: bool) -> Iterator[Record]:
+        start = 0
+        while start < len(text):
+            try:
+                value, start = _DECODER.raw_decode(text, start)
+            except (ValueError, RecursionError) as error:
+                if ended:  # else it is cut short because it is still being written
+                    reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+                    self._bad(line, reason)
+                return
+            if isinstance(value, dict):
+                yield value
+            else:
+                self._bad(line, f"a JSON {type(value).__name__} where an object belongs")
+            while start < len(text) and text[start].isspace():
+                start += 1
+
+    def _bad(self, line: int, reason: str) -> None:
+        self.bad_lines.append(BadLine(self.path, line, reason))
+
+
+def _pass_over(file: BinaryIO) -> bool:
+    """Read to the end of the line; whether there was one."""
+    while piece := file.readline(_PIECE):
+        if piece.endswith(b"\n"):
+            return True
+    return False
+
+
+def find(roots: Sequence[Path], leave_out: frozenset[str] = frozenset()) -> list[Path]:
+    """Every *.jsonl file under the roots, sorted, opening none; `leave_out` names folders.
+
+    A symlinked folder is not entered, and a symlinked file counts only if it stays in its root: a
+    link in a project must not bring in some other part of the disk.
+    """
+    found: set[Path] = set()
+    for root in roots:
+        real_root = root.resolve()
+        for folder, folders, files in os.walk(root):
+            folders[:] = [name for name in folders if name not in leave_out]
+            for name in files:
+                path = Path(folder, name)
+                if not name.endswith(".jsonl"):
+                    continue
+                if path.is_symlink() and not path.resolve().is_relative_to(real_root):
+                    continue
+                if path.is_file():
+                    found.add(path)
+    return sorted(found)
