@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from pipeline.desk import Desk
+from pipeline.errors import VaultFault
 from pipeline.gates import Context, judge
 from pipeline.markdown import Page, parse
 from pipeline.publish import digest
@@ -22,6 +23,7 @@ from pipeline.records import (
     Edit,
     Supersede,
 )
+from pipeline.store.buckets import normalised
 from pipeline.store.ledger import Folding
 from pipeline.synthesis.compose import compose, messages_of
 from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said_at, statements
@@ -29,6 +31,11 @@ from pipeline.text import prose_words, words
 from pipeline.vault import apply
 
 LEAD = ""
+_MARK = re.compile(r"\[\^[^\]]+\]")
+
+
+class ArticleGone(VaultFault):
+    """The article of a bucket was deleted by the user: what it said must not come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +60,8 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
         (chunk, claim) for chunk in chunks for claim in desk.store.claims.of(chunk.id)
     ]
     evidenced = [_evidenced(chunk, claim, desk) for chunk, claim in claims]
-    title = bucket.name
-    stem = bucket.article or desk.vault.stem_for(title)
-    before = desk.vault.read(stem) if bucket.article else None
+    stem, title = _article_of(bucket, desk)
+    before = desk.vault.read(stem)
     page = parse(before) if before is not None else None
     plan = place(evidenced, page, stem, desk)
     edits, added = _edits(plan, page, desk)
@@ -85,7 +91,7 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
         before,
         after,
         reasons,
-        _folding(bucket, draft, before, after, plan, added, desk),
+        _folding(draft, before, after, plan, added, [chunk.conv for chunk in chunks], desk),
     )
 
 
@@ -93,19 +99,49 @@ def _today(desk: Desk) -> str:
     return desk.now().astimezone(desk.config.zone).date().isoformat()
 
 
+def _article_of(bucket: Bucket, desk: Desk) -> tuple[str, str]:
+    """Stem and title of the bucket's article: its own, the page of that title, or one to be made.
+
+    Raises ArticleGone when it had one and the user has deleted it.
+    """
+    if bucket.article and desk.vault.read(bucket.article) is not None:
+        entry = next(e for e in desk.vault.catalog() if e.stem == bucket.article)
+        return entry.stem, entry.title
+    for entry in desk.vault.catalog():
+        if normalised(entry.title) == normalised(bucket.name):
+            return entry.stem, entry.title
+    if bucket.article:
+        raise ArticleGone(f"you deleted the article {bucket.article!r}")
+    return desk.vault.stem_for(bucket.name, desk.vault.stems()), bucket.name
+
+
 def _evidenced(chunk: Chunk, claim: Claim, desk: Desk) -> Evidenced:
     conversation = desk.store.conversations.get(chunk.conv)
-    first, last = claim.messages[0], claim.messages[-1]
-    said = desk.store.conversations.messages(chunk.conv, first=last, last=last)[0].at
-    citation = Citation(
-        conv=chunk.conv,
-        first=first,
-        last=last,
-        date=said.astimezone(desk.config.zone).date().isoformat(),
-        source=conversation.source,
-        title=conversation.title,
-    )
-    return Evidenced(claim, citation, said_at(citation, desk))
+    citations = []
+    for first, last in _runs(claim.messages):
+        said = desk.store.conversations.messages(chunk.conv, first=last, last=last)[0].at
+        citations.append(
+            Citation(
+                conv=chunk.conv,
+                first=first,
+                last=last,
+                date=said.astimezone(desk.config.zone).date().isoformat(),
+                source=conversation.source,
+                title=conversation.title,
+            )
+        )
+    return Evidenced(claim, tuple(citations), said_at(citations[-1], desk))
+
+
+def _runs(positions: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending positions as runs (first, last) without gaps."""
+    runs: list[tuple[int, int]] = []
+    for position in positions:
+        if runs and position == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], position)
+        else:
+            runs.append((position, position))
+    return runs
 
 
 def _edits(plan: Plan, page: Page | None, desk: Desk) -> tuple[tuple[Edit, ...], int]:
@@ -148,9 +184,6 @@ def _last_paragraph(page: Page, section: str) -> str:
     return _MARK.sub("", found[-1]).strip() if found else ""
 
 
-_MARK = re.compile(r"\[\^[^\]]+\]")
-
-
 def _context(stem: str, claims: Sequence[tuple[Chunk, Claim]], desk: Desk) -> Context:
     window = desk.now() - timedelta(days=desk.policy.gate.floor_window)
     return Context(
@@ -170,21 +203,17 @@ def section_words(text: str) -> dict[str, int]:
 
 
 def _folding(
-    bucket: Bucket,
     draft: Draft,
     before: str | None,
     after: str,
     plan: Plan,
     added: int,
+    convs: Sequence[str],
     desk: Desk,
 ) -> Folding:
     page = parse(after)
     old = {s.text for s in statements(parse(before), frozenset(), desk)} if before else set()
     now = [s for s in statements(page, frozenset(), desk) if s.citations]
-    convs = dict.fromkeys(
-        desk.store.chunks.get(chunk_id).conv  # type: ignore[union-attr]
-        for chunk_id in draft.chunks
-    )
     change = Change(
         run=desk.run,
         article=draft.article,
@@ -199,10 +228,10 @@ def _folding(
             for edit in draft.edits
             if isinstance(edit, AppendSentences) and edit.section
         ),
-        convs=tuple(convs),
+        convs=tuple(dict.fromkeys(convs)),
     )
     return Folding(
-        bucket=bucket.name,
+        bucket=draft.bucket,
         chunks=draft.chunks,
         change=change,
         stem=draft.article,

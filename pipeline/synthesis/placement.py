@@ -37,10 +37,10 @@ _NOT_PROSE = (HISTORY, "See also", "References")
 
 @dataclass(frozen=True, slots=True)
 class Evidenced:
-    """A claim with the citation of its evidence. at: when it was said, ISO UTC."""
+    """A claim with the citations of its evidence, not empty. at: when it was said, ISO UTC."""
 
     claim: Claim
-    citation: Citation
+    citations: tuple[Citation, ...]
     at: str
 
 
@@ -133,7 +133,7 @@ def _place_one(
     desk: Desk,
 ) -> None:
     policy = desk.policy.synthesize
-    claim, citation = evidenced.claim, evidenced.citation
+    claim = evidenced.claim
     current = [s for s in standing if s.section != HISTORY]
     likeness = _likeness(claim.text, [s.text for s in current], desk)
     nearest = max(range(len(current)), key=lambda i: likeness[i], default=None)
@@ -148,7 +148,7 @@ def _place_one(
     if any(similarity(claim.text, text) >= policy.duplicate for text in deleted):
         plan.known += 1
         return
-    fresh = Statement(claim.text, evidenced.at, [citation], kind=claim.kind)
+    fresh = Statement(claim.text, evidenced.at, list(evidenced.citations), kind=claim.kind)
     if nearest is not None and likeness[nearest] >= policy.related:
         near = current[nearest]
         relation = _relation(near.text, claim.text, desk)
@@ -159,23 +159,22 @@ def _place_one(
             _succeed(fresh, near, standing, plan)
             return
         if relation == _CONTRADICTS or (relation == _UPDATES and not near.at):
-            plan.talk.append(_answer(claim.text, citation, near.text))
+            plan.talk.append(_answer(fresh, near.text))
     plan.added.append(fresh)
     standing.append(fresh)
 
 
 def _cite(statement: Statement, evidenced: Evidenced, plan: Plan) -> None:
-    """Give a statement one more citation, unless it has it or is the user's own sentence."""
+    """Give a statement the citations it lacks, unless it is the user's own sentence."""
     plan.known += 1
-    citation = evidenced.citation
-    if citation in statement.citations:
-        return
-    if statement.ref is None:
+    for citation in evidenced.citations:
+        if citation in statement.citations or not statement.citations:
+            continue
         statement.citations.append(citation)
-        statement.at = max(statement.at, evidenced.at)
-    elif statement.citations:
-        statement.citations.append(citation)
-        plan.edits.append(AddCitation(statement.ref, citation))
+        if statement.ref is not None:
+            plan.edits.append(AddCitation(statement.ref, citation))
+        else:
+            statement.at = max(statement.at, evidenced.at)
 
 
 def _succeed(fresh: Statement, old: Statement, standing: list[Statement], plan: Plan) -> None:
@@ -195,7 +194,7 @@ def _succeed(fresh: Statement, old: Statement, standing: list[Statement], plan: 
         old.section = HISTORY
         standing.append(old)
     else:
-        plan.talk.append(_answer(fresh.text, fresh.citations[0], old.text))
+        plan.talk.append(_answer(fresh, old.text))
     plan.added.append(fresh)
     standing.append(fresh)
 
@@ -213,8 +212,10 @@ def _date(citations: Sequence[Citation]) -> str:
     return max(citation.date for citation in citations)
 
 
-def _answer(text: str, citation: Citation, sentence: str) -> str:
-    return f"{text} (`conv:{citation.conv}`, {citation.date}) The article says: {sentence}"
+def _answer(statement: Statement, sentence: str) -> str:
+    """An entry for the Talk page: what was said elsewhere against what the article says."""
+    citation = statement.citations[0]
+    return f"{statement.text} (`conv:{citation.conv}`, {citation.date}) The article says: {sentence}"
 
 
 def _values(text: str) -> frozenset[str]:

@@ -1,0 +1,196 @@
+"""Buckets with unfolded chunks → changed articles: claims, placement, draft, gate, commit.
+
+First the claims of every routed chunk are extracted, once; then each bucket that has or earns an
+article is folded, oldest news first. A draft the gate refuses changes nothing and is tried again
+another night.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.publish import Press, publish
+from pipeline.records import (
+    Bucket,
+    BucketState,
+    Chunk,
+    Claim,
+    Done,
+    Failed,
+    Outcome,
+    Skipped,
+)
+from pipeline.stages import Desk
+from pipeline.store.ledger import Folding, PageFile
+from pipeline.synthesis.claims import extract
+from pipeline.synthesis.folding import ArticleGone, Folded, fold
+from pipeline.vault import ChangedUnderneath
+
+NAME = "synthesize"
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The claims of one chunk, refused ones included."""
+
+    chunk: Chunk
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A bucket and the chunks its article lacks, oldest first."""
+
+    bucket: Bucket
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A bucket whose article the user deleted: its chunks are done with."""
+
+    job: Fold
+
+
+Job = Chunk | Fold
+Result = Extracted | Folded | Gone
+
+
+def key(job: Job) -> str:
+    """The job's name in `attempts`."""
+    return job.id if isinstance(job, Chunk) else f"bucket {job.bucket.name}"
+
+
+def pending(desk: Desk) -> list[Job]:
+    """Chunks whose claims were never extracted; when there are none, buckets to fold."""
+    resting = desk.store.ledger.resting(NAME, desk.now())
+    if chunks := [c for c in desk.store.chunks.to_claim(desk.since) if c.id not in resting]:
+        return list(chunks)
+    ripe = desk.store.buckets.ripe(
+        min_conversations=desk.policy.cluster.min_chunks,
+        min_claims=desk.policy.cluster.min_claims,
+    )
+    standing = [b for b in desk.store.buckets.all() if b.state is BucketState.ARTICLE]
+    jobs: list[Job] = []
+    for bucket in [*standing, *ripe]:
+        chunks = desk.store.buckets.unfolded(bucket.name, desk.since)
+        job = Fold(bucket, tuple(chunks[: desk.policy.synthesize.chunks_per_fold]))
+        if job.chunks and key(job) not in resting:
+            jobs.append(job)
+    return jobs
+
+
+def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
+    """Extract the claims of all chunks in one batch; fold buckets one after the other."""
+    chunks = [job for job in jobs if isinstance(job, Chunk)]
+    claims = extract(
+        [
+            (c, desk.store.conversations.messages(c.conv, first=c.first, last=c.last))
+            for c in chunks
+        ],
+        model=desk.model,
+        prompts=desk.prompts,
+        policy=desk.policy,
+    )
+    extracted = dict(zip((chunk.id for chunk in chunks), claims, strict=True))
+    return [
+        Extracted(job, extracted[job.id]) if isinstance(job, Chunk) else _fold(job, desk)
+        for job in jobs
+    ]
+
+
+def keep(result: Result, desk: Desk) -> Outcome:
+    """Record claims, or publish the article the gate let through."""
+    if isinstance(result, Extracted):
+        desk.store.claims.save(result.chunk.id, result.claims)
+        dropped = sum(bool(claim.dropped_reason) for claim in result.claims)
+        return Done({"claims": len(result.claims), "unsupported": dropped})
+    if isinstance(result, Gone):
+        _record_nothing(result.job.bucket.name, [c.id for c in result.job.chunks], desk)
+        return Skipped("you deleted the article")
+    try:
+        return _publish(result, desk)
+    except ChangedUnderneath:
+        # the user saved the page while the model was thinking: make the draft again, once
+        again = _fold(_job_of(result, desk), desk)
+        if isinstance(again, Gone):
+            return keep(again, desk)
+        try:
+            return _publish(again, desk)
+        except ChangedUnderneath as error:
+            return Failed((str(error),))
+
+
+def _fold(job: Fold, desk: Desk) -> Folded | Gone:
+    try:
+        return fold(job.bucket, job.chunks, desk)
+    except ArticleGone:
+        return Gone(job)
+
+
+def _job_of(result: Folded, desk: Desk) -> Fold:
+    chunks = [desk.store.chunks.get(chunk_id) for chunk_id in result.chunks]
+    return Fold(result.bucket, tuple(chunk for chunk in chunks if chunk is not None))
+
+
+def _record_nothing(bucket: str, chunks: Sequence[str], desk: Desk) -> None:
+    desk.store.ledger.record(
+        bucket,
+        chunks,
+        run=desk.run,
+        article="",
+        commit="",
+        outcome="nothing new",
+        at=desk.now(),
+    )
+
+
+def _publish(result: Folded, desk: Desk) -> Outcome:
+    if not result.after:
+        _record_nothing(result.bucket.name, result.chunks, desk)
+        return Skipped("nothing new", {"known": len(result.chunks)})
+    if result.reasons:
+        return Failed(result.reasons)
+    press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
+    if result.draft.talk:
+        _publish_talk(result, press, desk)
+    verb = "update" if result.before is not None else "new"
+    publish(
+        press,
+        PageFile(
+            path=desk.vault.article_path(result.draft.article),
+            before_hash=result.draft.base_hash,
+            content=result.after,
+        ),
+        run=desk.run,
+        at=desk.now(),
+        subject=f"{verb}: {result.draft.title}",
+        trailers={
+            "Run": desk.run,
+            "Bucket": result.bucket.name,
+            "Chunks": " ".join(result.chunks),
+            "Model": desk.model.name,
+        },
+        folding=result.folding,
+    )
+    desk.store.buckets.save(
+        replace(result.bucket, article=result.draft.article, state=BucketState.ARTICLE), desk.now()
+    )
+    return Done({"folded": len(result.chunks)})
+
+
+def _publish_talk(result: Folded, press: Press, desk: Desk) -> None:
+    """The entries first: if the run dies now, they are found there again and not written twice."""
+    path, before, after = desk.vault.talk(result.draft.article, result.draft.talk)
+    if after == before:
+        return
+    publish(
+        press,
+        PageFile(path, desk.vault.hash(path), after),
+        run=desk.run,
+        at=desk.now(),
+        subject=f"talk: {result.draft.title}",
+        trailers={"Run": desk.run, "Bucket": result.bucket.name, "Model": desk.model.name},
+        folding=Folding(),
+    )
