@@ -1,0 +1,185 @@
+"""The Model that runs here, through mlx_lm. Light to import; the first call loads everything."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import ModelFault
+from pipeline.models import Account, Ask, Choice, Grammar, Reply, blas
+from pipeline.records import Call
+
+if TYPE_CHECKING:
+    from pipeline.models.chat import Prompt
+    from pipeline.models.engine import Engine
+
+# What the prompt is replaced by to see which option the model leans to whatever it is asked.
+_CONTENT_FREE = "N/A"
+_BIASES_KEPT = 256
+_PREFIXES_KEPT = 8
+
+_BiasKey = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
+
+
+class MlxModel:
+    """A model folder in MLX format, optionally with a LoRA adapter.
+
+    max_prompt_tokens: a longer prompt is refused, never cut. batch: rows computed together.
+    cache_bytes: freed buffers MLX may keep for reuse. Use on one thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        *,
+        account: Account,
+        adapter: Path | None = None,
+        max_prompt_tokens: int = 6000,
+        batch: int = 8,
+        cache_bytes: int = 512 * 2**20,
+    ) -> None:
+        self._name = name
+        self._folder = folder
+        self._account = account
+        self._adapter = adapter
+        self._max_prompt_tokens = max_prompt_tokens
+        self._batch = batch
+        self._cache_bytes = cache_bytes
+        self._engine: Engine | None = None
+        self._biases: OrderedDict[_BiasKey, tuple[float, ...]] = OrderedDict()
+        self.blas: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The alias or folder it was asked for by."""
+        return self._name
+
+    def choose(self, asks: Sequence[Ask], *, stage: str, purpose: str) -> list[Choice]:
+        """Score each ask's options; the lean of the model towards an option is taken out.
+
+        Raise ModelFault if the model cannot be loaded or a prompt is too long.
+        """
+        if not asks:
+            return []
+        engine = self._loaded()
+        for ask in asks:
+            if not ask.options or len(set(ask.options)) < len(ask.options):
+                raise ValueError(f"{purpose}: options must be distinct and not empty")
+        wanted = {_bias_key(ask): ask for ask in asks if _bias_key(ask) not in self._biases}
+        neutral = [replace(ask, prompt=_CONTENT_FREE) for ask in wanted.values()]
+        batch = [*asks, *neutral]
+        prompts = self._encode(engine, batch, purpose)
+        options = [[engine.chat.option_tokens(ask, o) for o in ask.options] for ask in batch]
+        scored = engine.score(prompts, options)
+        for prompt, row in zip(prompts, scored, strict=True):
+            total = len(prompt.tokens)
+            self._account(Call(stage, purpose, total, row.cached_tokens, 0, row.seconds, "stop"))
+        biases = {key: self._biases[key] for key in map(_bias_key, asks) if key in self._biases}
+        for key, row in zip(wanted, scored[len(asks) :], strict=True):
+            biases[key] = self._biases[key] = row.scores
+            if len(self._biases) > _BIASES_KEPT:
+                self._biases.popitem(last=False)
+        return [
+            Choice(ask.options, _normalised(row.scores, biases[_bias_key(ask)]))
+            for ask, row in zip(asks, scored[: len(asks)], strict=True)
+        ]
+
+    def write(
+        self,
+        asks: Sequence[Ask],
+        *,
+        stage: str,
+        purpose: str,
+        max_tokens: int,
+        grammar: Grammar | None = None,
+        seeds: Sequence[int] | None = None,
+        temperature: float = 0.0,
+    ) -> list[Reply]:
+        """Decode a reply to each ask. Raise ModelFault as `choose` does, or for a bad grammar."""
+        if not asks:
+            return []
+        if temperature > 0 and (seeds is None or len(seeds) != len(asks)):
+            raise ValueError(f"{purpose}: a temperature needs one seed per ask")
+        engine = self._loaded()
+        prompts = self._encode(engine, asks, purpose)
+        decoded = engine.write(
+            prompts,
+            max_tokens=max_tokens,
+            grammar=grammar,
+            seeds=seeds,
+            temperature=temperature,
+        )
+        replies = []
+        for prompt, row in zip(prompts, decoded, strict=True):
+            total = len(prompt.tokens)
+            spent = (total, row.cached_tokens, row.output_tokens, row.seconds)
+            self._account(Call(stage, purpose, *spent, row.finish))
+            replies.append(Reply(row.text, row.finish, *spent))
+        return replies
+
+    def count(self, text: str) -> int:
+        """Tokens in `text` by the model's own tokenizer."""
+        return len(self._loaded().chat.text_tokens(text))
+
+    def close(self) -> None:
+        """Give the memory back; a later call loads again."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _loaded(self) -> Engine:
+        if self._engine is None:
+            if not (self._folder / "config.json").is_file():
+                raise ModelFault(
+                    f"There is no model in {self._folder}.",
+                    mend=f"Run `memory model fetch {self._name}`.",
+                )
+            # Files on this disk are all there is: nothing may ask the network.
+            os.environ["HF_HUB_OFFLINE"] = "1"
+            self.blas = blas.load()
+            # Imported here: takes seconds, and a run with nothing to do needs no model.
+            from pipeline.models.engine import Engine  # noqa: PLC0415
+
+            try:
+                self._engine = Engine(
+                    self._folder,
+                    adapter=self._adapter,
+                    batch=self._batch,
+                    cache_bytes=self._cache_bytes,
+                    prefixes=_PREFIXES_KEPT,
+                )
+            except (OSError, ValueError, KeyError, RuntimeError, TypeError) as fault:
+                raise ModelFault(
+                    f"The model in {self._folder} cannot be loaded: {fault}.",
+                    mend=f"Run `memory model check {self._name}`.",
+                ) from fault
+        return self._engine
+
+    def _encode(self, engine: Engine, asks: Sequence[Ask], purpose: str) -> list[Prompt]:
+        prompts = [engine.chat.encode(ask) for ask in asks]
+        for prompt in prompts:
+            if len(prompt.tokens) > self._max_prompt_tokens:
+                raise ModelFault(
+                    f"A prompt for {purpose} has {len(prompt.tokens)} tokens, more than the "
+                    f"{self._max_prompt_tokens} allowed.",
+                    mend="Raise the limit on prompt tokens, or use a model that can read more.",
+                )
+        return prompts
+
+
+def _bias_key(ask: Ask) -> _BiasKey:
+    return ask.system, ask.examples, ask.options
+
+
+def _normalised(scores: Sequence[float], bias: Sequence[float]) -> tuple[float, ...]:
+    """Probabilities from log scores with the log scores of the content-free prompt taken off."""
+    corrected = [score - lean for score, lean in zip(scores, bias, strict=True)]
+    top = max(corrected)
+    weights = [math.exp(value - top) for value in corrected]
+    return tuple(weight / sum(weights) for weight in weights)
