@@ -1,0 +1,89 @@
+"""Build the wheel, install it into a clean environment, and run the program from there.
+
+Nothing of the checkout is within reach of that run: it works in a folder and a HOME of its own, on
+a copy of the fixture transcripts. What is installed is held to the versions of the environment this
+script runs in, so that packages come from the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MODEL = "smollm2-135m"  # judges nothing, but runs through every stage quickly
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
+    """Run a command and return what it printed; exit with its output when it fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        check=False,
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        sys.exit(
+            f"{' '.join(str(part) for part in command)}: exit {done.returncode}\n"
+            f"{done.stdout}{done.stderr}"
+        )
+    return done.stdout
+
+
+def install(folder: Path) -> Path:
+    """Build the wheel and install it under `folder`; return the environment's bin folder."""
+    python = Path(sys.executable)
+    run(python, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder / "dist")
+    (wheel,) = (folder / "dist").glob("*.whl")
+    pins = folder / "constraints.txt"
+    pins.write_text(run(python, "-m", "pip", "freeze", "--exclude-editable"))
+    run(python, "-m", "venv", folder / "venv")
+    quiet = ("--quiet", "--disable-pip-version-check")
+    run(folder / "venv/bin/pip", "install", *quiet, "-c", pins, wheel)
+    return folder / "venv" / "bin"
+
+
+def environment(home: Path) -> dict[str, str]:
+    """A bare environment: an empty HOME, no git identity; only the models folder is shared."""
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    models = os.environ.get("MEMORY_MODELS_DIR") or str(shared / "nightly-memory" / "models")
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return {
+        **kept,
+        "HOME": str(home),
+        "MEMORY_MODELS_DIR": models,
+        "MEMORY_SINCE_DAYS": "all",
+        "MEMORY_MODEL": MODEL,
+    }
+
+
+def main() -> None:
+    """Install, run `memory init` and a dry run, and look that nothing was written by the latter."""
+    with tempfile.TemporaryDirectory(prefix="nightly-memory-wheel-") as name:
+        folder = Path(name)
+        bin_folder = install(folder)
+        home = folder / "home"
+        shutil.copytree(ROOT / "fixtures" / "demo" / "home", home)
+        env = environment(home)
+        memory = bin_folder / "memory"
+        print(run(memory, "init", env=env, cwd=folder).strip())
+        vault = home / "MemoryVault"
+        before = run("git", "-C", vault, "log", "--oneline", env=env)
+        for model in (MODEL, "minilm"):
+            run(memory, "model", "fetch", model, env=env, cwd=folder)
+        output = run(memory, "synthesize", "--dry-run", env=env, cwd=folder)
+        print("\n".join(output.strip().splitlines()[-5:]))
+        if run("git", "-C", vault, "log", "--oneline", env=env) != before:
+            sys.exit("a dry run made a commit")
+        if dirty := run("git", "-C", vault, "status", "--porcelain", env=env):
+            sys.exit(f"a dry run left changes:\n{dirty}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Write the generated pages of docs/, or with --check say which of them are out of date.
+
+docs/config.md comes from the fields of pipeline.config.Config, docs/cli.md from the commands' own
+help and from the faults in pipeline/errors.py.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from pipeline import errors
+from pipeline.config import FILE_VARIABLE, Config, keys, variable
+
+ROOT = Path(__file__).parents[1]
+
+CONFIG_HEAD = f"""\
+# Configuration
+
+<!-- written by scripts/docs.py; edit the fields in pipeline/config.py -->
+
+Every setting has a default, so a configuration file is needed only for what you want otherwise. A
+setting is looked for in this order:
+
+1. the command's flag, where there is one;
+2. the environment variable;
+3. the file `~/.config/nightly-memory/config.toml` (under `$XDG_CONFIG_HOME`, if that is set;
+   `{FILE_VARIABLE}` names another file);
+4. the default.
+
+`memory config path` prints where the file is looked for, `memory config show` what is in force. An
+unknown key, in the file or as a `MEMORY_…` variable, is an error that names the nearest known one.
+Folders are absolute or begin with `~`. In the environment, lists and tables are written as JSON.
+
+The numbers the pipeline judges by (thresholds, sizes, the write gate's limits) are not settings:
+they stand, explained, in `vault_meta/policy.toml`.
+
+"""
+
+SAMPLE = """\
+vault = "~/MemoryVault"
+max_minutes = 90
+
+[sources]
+enabled = ["pi"]
+
+[ingest]
+exclude_projects = ["*/private/*"]
+"""
+
+EXIT_HEAD = """\
+## Exit codes
+
+| code | name | meaning |
+|---|---|---|
+| 0 | | the command did all it had to do, or had nothing to do |
+| 2 | | the command line itself is wrong |
+"""
+
+
+def config_page() -> str:
+    """docs/config.md."""
+    tomllib.loads(SAMPLE)
+    lines = [CONFIG_HEAD, "An example:\n\n```toml\n", SAMPLE, "```\n"]
+    table = None
+    for key, text in keys():
+        name, _, last = key.rpartition(".")
+        if name != table:
+            lines.append(f"\n## {f'`[{name}]`' if name else 'Settings'}\n\n")
+            if name:
+                lines.append(f"{Config.model_fields[name].description}\n\n")
+            lines.append("| key | default | environment | meaning |\n|---|---|---|---|\n")
+            table = name
+        lines.append(f"| `{last}` | {_default(key)} | `{variable(key)}` | {text} |\n")
+    return "".join(lines)
+
+
+def _default(key: str) -> str:
+    model: type[BaseModel] = Config
+    *tables, last = key.split(".")
+    for name in tables:
+        inner = model.model_fields[name].annotation
+        assert isinstance(inner, type) and issubclass(inner, BaseModel)
+        model = inner
+    info = model.model_fields[last]
+    if info.default_factory is not None:
+        return "see meaning"
+    if info.default is None:
+        return "unset"
+    text = str(info.default) if not isinstance(info.default, bool) else str(info.default).lower()
+    return f"`{text}`".replace("'", '"')
+
+
+def cli_page() -> str:
+    """docs/cli.md."""
+    # COLUMNS and the colour switches would otherwise leak from the terminal into the page
+    done = subprocess.run(
+        [sys.executable, "-m", "typer", "pipeline.cli", "utils", "docs", "--name", "memory"],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    head = "<!-- written by scripts/docs.py from the commands' --help and pipeline/errors.py -->"
+    title, _, rest = done.stdout.strip().partition("\n")
+    return f"{title}\n\n{head}\n{rest}\n\n{exit_codes()}"
+
+
+def exit_codes() -> str:
+    """The table of exit codes, from the tree of faults."""
+    lines = {errors.MemoryFault.exit_code: "| 1 | MemoryFault | any other fault |\n"}
+    waiting = list(errors.MemoryFault.__subclasses__())
+    while waiting:
+        fault = waiting.pop()
+        waiting += fault.__subclasses__()
+        if "exit_code" in vars(fault):
+            meaning = (fault.__doc__ or "").splitlines()[0].rstrip(".")
+            meaning = meaning[0].lower() + meaning[1:]
+            lines[fault.exit_code] = f"| {fault.exit_code} | {fault.__name__} | {meaning} |\n"
+    lines[errors.EXIT_PARTIAL] = (
+        f"| {errors.EXIT_PARTIAL} | | part of the work failed; the rest was kept |\n"
+    )
+    lines[errors.EXIT_STOPPED] = (
+        f"| {errors.EXIT_STOPPED} | | stopped at a safe point, by a signal or the time budget, "
+        "with work left |\n"
+    )
+    return EXIT_HEAD + "".join(lines[code] for code in sorted(lines))
+
+
+def main() -> int:
+    """Write the pages, or compare them; 1 when one was out of date."""
+    pages = {"docs/config.md": config_page(), "docs/cli.md": cli_page()}
+    stale = [
+        name
+        for name, text in pages.items()
+        if not (ROOT / name).exists() or (ROOT / name).read_text(encoding="utf-8") != text
+    ]
+    if "--check" in sys.argv[1:]:
+        for name in stale:
+            print(f"{name} is out of date: run scripts/docs.py", file=sys.stderr)
+        return 1 if stale else 0
+    for name in stale:
+        (ROOT / name).write_text(pages[name], encoding="utf-8")
+        print(f"wrote {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
