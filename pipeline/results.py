@@ -23,6 +23,10 @@ class RunResults:
     held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def to_tell(self) -> bool:
+        """Whether something happened that the user should hear of although no article changed."""
+        return bool(self.rejected or self.held or self.problems)
+
     def as_json(self) -> dict[str, Any]:
         """The versioned form."""
         return {

@@ -8,7 +8,7 @@ another night.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipeline.publish import Press, publish
 from pipeline.records import (
@@ -173,9 +173,6 @@ def _publish(result: Folded, desk: Desk) -> Outcome:
             "Model": desk.model.name,
         },
         folding=result.folding,
-    )
-    desk.store.buckets.save(
-        replace(result.bucket, article=result.draft.article, state=BucketState.ARTICLE), desk.now()
     )
     return Done({"folded": len(result.chunks)})
 

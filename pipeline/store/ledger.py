@@ -148,6 +148,14 @@ class Ledger:
                 outcome="folded",
                 at=at,
             )
+            if folding.bucket:
+                # here and not in the stage: a kill after the commit must not leave it captured
+                self._connection.execute(
+                    """UPDATE buckets SET article = ?,
+                           state = CASE state WHEN 'captured' THEN 'article' ELSE state END
+                       WHERE name = ?""",
+                    (folding.stem, folding.bucket),
+                )
             if folding.change is not None:
                 change = asdict(folding.change) | {"commit": commit}
                 self._connection.execute(
