@@ -15,17 +15,22 @@ class RunResults:
 
     counts: e.g. conversations, messages, chunks, dropped, claims, unsupported.
     rejected: (job, reasons) of drafts the gate refused and jobs that failed.
-    held: (article, reasons). problems: sentences about what could not be read or done at all.
+    held: (article, reasons). problems: sentences about what could not be read or obeyed.
+    failure: what ended the run before its time, "" if nothing did.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     rejected: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    failure: str = ""
 
     def to_tell(self) -> bool:
-        """Whether something happened that the user should hear of although no article changed."""
-        return bool(self.rejected or self.held or self.problems)
+        """Whether something happened that the user should hear of although no article changed.
+
+        Problems alone do not: they last for nights, and would add a section to each.
+        """
+        return bool(self.rejected or self.held or self.failure)
 
     def as_json(self) -> dict[str, Any]:
         """The versioned form."""
@@ -35,4 +40,5 @@ class RunResults:
             "rejected": [[job, list(reasons)] for job, reasons in self.rejected],
             "held": [[article, list(reasons)] for article, reasons in self.held],
             "problems": list(self.problems),
+            "failure": self.failure,
         }

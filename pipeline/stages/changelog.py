@@ -78,6 +78,7 @@ def _section(changes: Sequence[Change], desk: Desk) -> str:
         *(f"- held [[{article}]]: {'; '.join(reasons)}" for article, reasons in results.held),
         *_rejected_lines(results),
         *(f"- {problem}" for problem in results.problems),
+        *([f"- ended early: {results.failure}"] if results.failure else []),
         "",
         _totals(desk),
     ]

@@ -65,7 +65,7 @@ def key(job: Job) -> str:
 def pending(desk: Desk) -> list[Job]:
     """Chunks whose claims were never extracted; when there are none, buckets to fold."""
     resting = desk.store.ledger.resting(NAME, desk.now())
-    if chunks := [c for c in desk.store.chunks.to_claim(desk.since) if c.id not in resting]:
+    if chunks := [c for c in desk.store.chunks.to_claim(desk.since) if key(c) not in resting]:
         return list(chunks)
     ripe = desk.store.buckets.ripe(
         min_conversations=desk.policy.cluster.min_chunks,
@@ -76,7 +76,7 @@ def pending(desk: Desk) -> list[Job]:
     for bucket in [*standing, *ripe]:
         chunks = desk.store.buckets.unfolded(bucket.name, desk.since)
         job = Fold(bucket, tuple(chunks[: desk.policy.synthesize.chunks_per_fold]))
-        if job.chunks and key(job) not in resting:
+        if job.chunks:
             jobs.append(job)
     return jobs
 

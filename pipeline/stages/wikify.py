@@ -54,12 +54,11 @@ def key(job: Job) -> str:
 
 def pending(desk: Desk) -> list[Job]:
     """Articles written since they were last linked, then new buckets for the page."""
-    resting = desk.store.ledger.resting(NAME, desk.now())
-    jobs: list[Job] = [stem for stem in desk.store.ledger.unlinked() if stem not in resting]
+    jobs: list[Job] = list(desk.store.ledger.unlinked())
     listed, _ = read_buckets(desk.vault.meta("Buckets.md"))
     names = {bucket.name for bucket in listed}
     fresh = tuple(b for b in desk.store.buckets.all() if b.name not in names)
-    if fresh and _BUCKETS not in resting:
+    if fresh:
         jobs.append(NewRows(fresh))
     return jobs
 
