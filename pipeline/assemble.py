@@ -1,0 +1,169 @@
+"""Config → Desk: the only place that picks the concrete parts of a run.
+
+A rehearsal is the same desk on copies: the code that runs is the code of a real run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psutil
+
+from pipeline.archive import Archive
+from pipeline.config import Config, load_policy
+from pipeline.desk import Desk
+from pipeline.errors import ConfigFault
+from pipeline.history import History
+from pipeline.models import Embedder, Model
+from pipeline.models.catalog import default_alias, folder_name, resolve
+from pipeline.models.fetch import path as fetched
+from pipeline.models.minilm import MiniLM
+from pipeline.models.mlx import MlxModel
+from pipeline.prompts import Prompts
+from pipeline.records import Call, Event
+from pipeline.resources import folder
+from pipeline.results import RunResults
+from pipeline.sources import Source, claude_code, pi
+from pipeline.store import Store
+from pipeline.store.times import from_text
+from pipeline.vault import Vault
+
+Clock = Callable[[], datetime]
+Say = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The two models of a run; tests hand in doubles, everything else is real in them too."""
+
+    model: Callable[[Callable[[Call], None]], Model]
+    embedder: Embedder | None
+
+
+def utc_now() -> datetime:
+    """The clock of real runs."""
+    return datetime.now(UTC)
+
+
+def chosen_model(config: Config) -> tuple[str, str | None]:
+    """The model's name with "auto" resolved by this machine's memory, and a message about it."""
+    if config.model != "auto":
+        return config.model, None
+    return default_alias(psutil.virtual_memory().total)
+
+
+def real_models(config: Config) -> Models:
+    """The configured model through mlx_lm, loaded at its first call, and the embedder if fetched.
+
+    Raises ModelFault for a model name that means nothing.
+    """
+    name, _ = chosen_model(config)
+    found = resolve(name)
+    where = found if isinstance(found, Path) else config.models_dir / folder_name(found)
+
+    def model(account: Callable[[Call], None]) -> Model:
+        return MlxModel(
+            name,
+            where,
+            account=account,
+            max_prompt_tokens=config.max_prompt_tokens,
+            batch=config.batch,
+        )
+
+    if config.embedder == "none":
+        return Models(model, None)
+    return Models(model, MiniLM(config.embedder, fetched(config.embedder, config.models_dir)))
+
+
+def sources(config: Config) -> tuple[Source, ...]:
+    """The enabled sources, each with its configured or usual roots. Raises ConfigFault if unknown."""
+    known = {
+        "pi": (pi.Pi, pi.default_roots),
+        "claude-code": (claude_code.ClaudeCode, claude_code.default_roots),
+    }
+    chosen: list[Source] = []
+    for name in config.sources.enabled:
+        if name not in known:
+            raise ConfigFault(
+                f"there is no source named {name!r}",
+                mend=f"sources.enabled takes any of: {', '.join(known)}",
+            )
+        source, roots = known[name]
+        chosen.append(source(config.sources.roots.get(name) or roots(os.environ, Path.home())))
+    return tuple(chosen)
+
+
+def desk(
+    config: Config,
+    *,
+    models: Models,
+    since: datetime | None,
+    say: Say,
+    now: Clock = utc_now,
+) -> Desk:
+    """Open everything and begin a run. Raises ConfigFault when there is no vault yet."""
+    vault, history = Vault(config.vault), History(config.vault)
+    if not (config.vault / ".git").is_dir():
+        raise ConfigFault(f"there is no vault at {config.vault}", mend="run `memory init` first")
+    store = Store(config.store_path)
+    prompts = Prompts(folder("prompts"))
+    moment = now()
+    run = store.runs.begin(
+        moment,
+        moment.astimezone(config.zone),
+        model=chosen_model(config)[0],
+        prompts=prompts.digests(),
+        vault=history.head(),
+    )
+    return Desk(
+        run=run,
+        since=since or _horizon(store, config),
+        config=config,
+        policy=load_policy(),
+        store=store,
+        archive=Archive(config.archive_dir),
+        sources=sources(config),
+        vault=vault,
+        history=history,
+        model=models.model(lambda call: store.runs.account(run, call)),
+        embedder=models.embedder,
+        prompts=prompts,
+        now=now,
+        results=RunResults(),
+        say=say,
+    )
+
+
+def _horizon(store: Store, config: Config) -> datetime | None:
+    """Where the first night began to look: a fixed day, so that missed nights lose nothing."""
+    if config.since_days is None:
+        return None
+    return from_text(store.runs.first_started()) - timedelta(days=config.since_days)
+
+
+@contextmanager
+def rehearsal(config: Config) -> Iterator[Config]:
+    """The same config over copies of the store and the vault, which are thrown away at the end."""
+    with tempfile.TemporaryDirectory(prefix="nightly-memory-") as place:
+        root = Path(place).resolve()
+        copy = config.model_copy(
+            update={
+                "vault": root / "vault",
+                "cache_dir": root / "cache",
+                "data_dir": root / "data",
+            }
+        )
+        if config.vault.is_dir():
+            shutil.copytree(config.vault, copy.vault, symlinks=True)
+        if config.store_path.is_file():
+            original = Store(config.store_path)
+            original.copy_to(copy.store_path)
+            original.close()
+        yield copy
