@@ -6,6 +6,7 @@ Heavy to import (mlx, transformers): `mlx.py` imports it at the first call.
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ class Engine:
         self, folder: Path, *, adapter: Path | None, batch: int, cache_bytes: int, prefixes: int
     ) -> None:
         mx.set_cache_limit(cache_bytes)
+        # Leave room for the system and the display: beyond this MLX waits instead of swapping.
+        mx.set_memory_limit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
         self._model, self._tokenizer = load(
             str(folder), adapter_path=None if adapter is None else str(adapter)
         )[:2]
@@ -75,8 +78,9 @@ class Engine:
         for batch in self._batches(prompts):
             started = time.perf_counter()
             rows = [prompts[index].tokens for index in batch]
-            lengths = plan(rows, [prompts[index].stem for index in batch])
-            caches, computed = self._shared(rows, lengths)
+            stems = [prompts[index].stem for index in batch]
+            lengths = plan(rows, stems)
+            caches, computed = self._shared(rows, lengths, stems)
             samplers = [
                 _sampler(seeds[index], temperature) if temperature > 0 and seeds else greedy_sampler
                 for index in batch
@@ -105,8 +109,9 @@ class Engine:
         for batch in self._batches(prompts):
             started = time.perf_counter()
             rows = [prompts[index].tokens for index in batch]
-            lengths = plan(rows, [prompts[index].stem for index in batch])
-            caches, computed = self._shared(rows, lengths)
+            stems = [prompts[index].stem for index in batch]
+            lengths = plan(rows, stems)
+            caches, computed = self._shared(rows, lengths, stems)
             fed = self._feed(rows, lengths, caches)
             first = _log_softmax(self._model(_last(rows), cache=fed.prompt_cache)[:, -1, :])
             mx.eval(first)
@@ -126,6 +131,16 @@ class Engine:
             mx.clear_cache()
         return [done[index] for index in range(len(prompts))]
 
+    @property
+    def device(self) -> str:
+        """What computes: "Metal" or "CPU"."""
+        return "Metal" if mx.default_device() == mx.Device(mx.gpu) else "CPU"
+
+    @staticmethod
+    def peak_bytes() -> int:
+        """The most memory MLX has held in this process."""
+        return int(mx.get_peak_memory())
+
     def close(self) -> None:
         """Drop the weights and every cache."""
         del self._model, self._prefixes
@@ -140,13 +155,13 @@ class Engine:
         return [order[at : at + self._batch] for at in range(0, len(order), self._batch)]
 
     def _shared(
-        self, rows: Sequence[tuple[int, ...]], lengths: Sequence[int]
+        self, rows: Sequence[tuple[int, ...]], lengths: Sequence[int], stems: Sequence[int]
     ) -> tuple[list[list[Any]], list[int]]:
         """A cache per row (shared ones are the same object), and tokens computed now per row."""
         caches, computed = [], []
-        for row, length in zip(rows, lengths, strict=True):
+        for row, length, stem in zip(rows, lengths, stems, strict=True):
             if length:
-                cache, new = self._prefixes.get(row[:length])
+                cache, new = self._prefixes.get(row[:length], stem)
             else:
                 cache, new = make_prompt_cache(self._model), 0
             caches.append(cache)

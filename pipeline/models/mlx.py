@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,7 +77,8 @@ class MlxModel:
         batch = [*asks, *neutral]
         prompts = self._encode(engine, batch, purpose)
         options = [[engine.chat.option_tokens(ask, o) for o in ask.options] for ask in batch]
-        scored = engine.score(prompts, options)
+        with _computing(self._name, purpose):
+            scored = engine.score(prompts, options)
         for prompt, row in zip(prompts, scored, strict=True):
             total = len(prompt.tokens)
             self._account(Call(stage, purpose, total, row.cached_tokens, 0, row.seconds, "stop"))
@@ -108,13 +110,14 @@ class MlxModel:
             raise ValueError(f"{purpose}: a temperature needs one seed per ask")
         engine = self._loaded()
         prompts = self._encode(engine, asks, purpose)
-        decoded = engine.write(
-            prompts,
-            max_tokens=max_tokens,
-            grammar=grammar,
-            seeds=seeds,
-            temperature=temperature,
-        )
+        with _computing(self._name, purpose):
+            decoded = engine.write(
+                prompts,
+                max_tokens=max_tokens,
+                grammar=grammar,
+                seeds=seeds,
+                temperature=temperature,
+            )
         replies = []
         for prompt, row in zip(prompts, decoded, strict=True):
             total = len(prompt.tokens)
@@ -126,6 +129,11 @@ class MlxModel:
     def count(self, text: str) -> int:
         """Tokens in `text` by the model's own tokenizer."""
         return len(self._loaded().chat.text_tokens(text))
+
+    @property
+    def engine(self) -> Engine:
+        """The loaded model, for `memory model check`. Raise ModelFault if it cannot be loaded."""
+        return self._loaded()
 
     def close(self) -> None:
         """Give the memory back; a later call loads again."""
@@ -171,6 +179,18 @@ class MlxModel:
                     mend="Raise the limit on prompt tokens, or use a model that can read more.",
                 )
         return prompts
+
+
+@contextmanager
+def _computing(name: str, purpose: str) -> Iterator[None]:
+    """Turn what mlx and mlx_lm raise (out of memory, an unfit architecture) into a ModelFault."""
+    try:
+        yield
+    except (RuntimeError, ValueError, MemoryError) as fault:
+        raise ModelFault(
+            f"The model {name} failed on {purpose}: {fault}.",
+            mend=f"Run `memory model check {name}`; a smaller model may do.",
+        ) from fault
 
 
 def _bias_key(ask: Ask) -> _BiasKey:

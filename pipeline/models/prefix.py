@@ -32,15 +32,23 @@ class Prefixes:
         self._keep = keep
         self._caches: OrderedDict[tuple[int, ...], list[Any]] = OrderedDict()
 
-    def get(self, tokens: tuple[int, ...]) -> tuple[list[Any], int]:
+    def get(self, tokens: tuple[int, ...], stem: int) -> tuple[list[Any], int]:
         """A cache that holds `tokens`, and how many of them had to be computed now.
 
-        The cache is shared: merge it into a batch or copy it, never feed it.
+        The first `stem` tokens are kept as a beginning of their own: later batches share these
+        when they do not share the rest. The cache is shared too: merge it into a batch or copy it,
+        never feed it.
         """
+        computed = self._add(tokens[:stem]) if _WORTH <= stem < len(tokens) else 0
+        computed += self._add(tokens)
+        return self._caches[tokens], computed
+
+    def _add(self, tokens: tuple[int, ...]) -> int:
+        """See to it that `tokens` are the most recent beginning; return how many were computed."""
         known = max((key for key in self._caches if tokens[: len(key)] == key), key=len, default=())
-        if len(known) == len(tokens) and known:
-            self._caches.move_to_end(known)
-            return self._caches[known], 0
+        if known == tokens:
+            self._caches.move_to_end(tokens)
+            return 0
         cache = copy.deepcopy(self._caches[known]) if known else make_prompt_cache(self._model)
         rest = tokens[len(known) :]
         for start in range(0, len(rest), _STEP):
@@ -49,7 +57,7 @@ class Prefixes:
         self._caches[tokens] = cache
         while len(self._caches) > self._keep:
             self._caches.popitem(last=False)
-        return cache, len(rest)
+        return len(rest)
 
 
 def plan(rows: Sequence[tuple[int, ...]], stems: Sequence[int]) -> list[int]:

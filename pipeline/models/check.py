@@ -1,0 +1,104 @@
+"""`memory model check`: load a model, ask it little questions, say what was found."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import NamedTuple
+
+from pipeline.errors import ModelFault
+from pipeline.models import Ask, Grammar, Reply
+from pipeline.models.mlx import MlxModel
+
+_STAGE, _PURPOSE = "check", "check"
+_SYSTEM = "You answer in one short sentence."
+_PROMPTS = (
+    "What do people use an umbrella for?",
+    "Name something that is green, and say in a few words where one finds it.",
+    "Is ice warmer than steam?",
+)
+_SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"word": {"type": "string", "maxLength": 20}},
+        "required": ["word"],
+        "additionalProperties": False,
+    }
+)
+
+
+class Finding(NamedTuple):
+    """One line of the report."""
+
+    what: str
+    result: str
+    ok: bool
+
+
+def check(model: MlxModel) -> list[Finding]:
+    """Findings in the order they were made; the last is the verdict. Raises nothing for a model
+    that fails: the finding says how.
+    """
+    findings: list[Finding] = []
+    try:
+        _load(model, findings)
+        _choose(model, findings)
+        _grammar(model, findings)
+        _batch(model, findings)
+    except ModelFault as fault:
+        findings.append(Finding("fault", f"{fault} {fault.mend}".strip(), False))
+    wrong = [finding.what for finding in findings if not finding.ok]
+    verdict = f"not usable: {', '.join(wrong)}" if wrong else "usable"
+    findings.append(Finding("verdict", verdict, not wrong))
+    return findings
+
+
+def _load(model: MlxModel, findings: list[Finding]) -> None:
+    started = time.perf_counter()
+    device = model.engine.device
+    findings.append(Finding("load", f"{time.perf_counter() - started:.1f} s", True))
+    if device == "CPU" and sys.platform == "linux":
+        # Slow, but right: a warning in words, not a failure.
+        slow = (
+            "reference BLAS, many times slower; install BLIS (Debian: apt install libblis4-openmp)"
+        )
+        device = f"CPU with {'BLIS' if model.blas else slow}"
+    findings.append(Finding("computes on", device, True))
+
+
+def _choose(model: MlxModel, findings: list[Finding]) -> None:
+    ask = Ask("Answer with yes or no.", "Is water wet?", options=("yes", "no"))
+    (choice,) = model.choose([ask], stage=_STAGE, purpose=_PURPOSE)
+    sound = abs(sum(choice.probabilities) - 1) < 1e-6  # false for NaN, which broken weights give
+    findings.append(Finding("choose", f"{choice.best} ({max(choice.probabilities):.2f})", sound))
+
+
+def _grammar(model: MlxModel, findings: list[Finding]) -> None:
+    ask = Ask("You answer in JSON.", "Name a colour.")
+    (reply,) = model.write(
+        [ask], stage=_STAGE, purpose=_PURPOSE, max_tokens=60, grammar=Grammar("json", _SCHEMA)
+    )
+    try:
+        sound = isinstance(json.loads(reply.text)["word"], str)
+    except (ValueError, KeyError, TypeError):
+        sound = False
+    findings.append(Finding("grammar", reply.text, sound))
+
+
+def _batch(model: MlxModel, findings: list[Finding]) -> None:
+    """Greedy text must not depend on what else is in the batch: some caches have had that fault."""
+    asks = [Ask(_SYSTEM, prompt) for prompt in _PROMPTS]
+    together = _write(model, asks)
+    alone = [_write(model, [ask])[0] for ask in asks]
+    same = sum(a.text == b.text for a, b in zip(together, alone, strict=True))
+    result = f"{same} of {len(asks)} replies the same alone and together"
+    findings.append(Finding("batch", result, same == len(asks)))
+    tokens, seconds = sum(r.output_tokens for r in together), sum(r.seconds for r in together)
+    findings.append(Finding("speed", f"{tokens / seconds:.1f} tokens a second in a batch", True))
+    peak = model.engine.peak_bytes() / 1e9
+    findings.append(Finding("peak memory", f"{peak:.1f} GB", True))
+
+
+def _write(model: MlxModel, asks: list[Ask]) -> list[Reply]:
+    return model.write(asks, stage=_STAGE, purpose=_PURPOSE, max_tokens=24)
