@@ -1,0 +1,145 @@
+"""Conversations kept for good: redacted, one compressed file each, apart from derived state.
+
+Agents purge their transcripts after some weeks; a citation must open a year later all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from pipeline.errors import StoreFault
+from pipeline.records import Action, Conversation, Message, Role
+
+FORMAT = 1  # of the header line; raise it when a line changes its meaning
+_SUFFIX = ".jsonl.zst"
+
+
+class Archive:
+    """`<root>/<source>/<yyyy>/<mm>/<conv>.jsonl.zst`: a header line, then a message per line.
+
+    Year and month are those of the conversation's first message, in UTC. Files are 0600 in 0700
+    folders. Only redacted text is ever handed to it.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def write(self, conversation: Conversation, messages: Sequence[Message]) -> Path:
+        """Write the whole conversation, in place of what was there; whole or not at all.
+
+        Returns the file. Raises StoreFault when it cannot be written.
+        """
+        began = conversation.started_at.astimezone(UTC)
+        folder = self.root / conversation.source / f"{began:%Y}" / f"{began:%m}"
+        path = folder / f"{conversation.conv}{_SUFFIX}"
+        lines = [_header(conversation), *map(_line, messages)]
+        data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        try:
+            _make_private(folder, self.root)
+            _replace(path, zstandard.ZstdCompressor(level=6).compress(data.encode()))
+            for moved in self._files(conversation.conv):
+                if moved != path:  # it begins earlier than was known
+                    moved.unlink()
+        except OSError as error:
+            raise StoreFault(
+                f"cannot write the archive file {path}: {error.strerror or error}",
+                mend="check free space and the folder's permissions",
+            ) from error
+        return path
+
+    def read(self, conv: str) -> tuple[Conversation, list[Message]]:
+        """The conversation as archived. Raises StoreFault when it is not there or is damaged."""
+        paths = self._files(conv)
+        if not paths:
+            raise StoreFault(f"conversation {conv!r} is not in the archive {self.root}")
+        try:
+            with zstandard.open(paths[0], "rt", encoding="utf-8", newline="\n") as file:
+                header, *lines = (json.loads(line) for line in file)
+            return _conversation(header), [_message(line, conv) for line in lines]
+        except (OSError, ValueError, LookupError, TypeError, zstandard.ZstdError) as error:
+            raise StoreFault(f"the archive file {paths[0]} is damaged: {error}") from error
+
+    def _files(self, conv: str) -> list[Path]:
+        return sorted(self.root.glob(f"*/*/*/{conv}{_SUFFIX}"))
+
+
+def _make_private(folder: Path, root: Path) -> None:
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for below in reversed([folder, *folder.relative_to(root).parents][:-1]):
+        (root / below).mkdir(exist_ok=True, mode=0o700)  # mkdir(parents=True) ignores the mode
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put `data` at `path` so that a crash leaves the old file or the new one, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")  # 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _header(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "conv": conversation.conv,
+        "source": conversation.source,
+        "session": conversation.session_id,
+        "title": conversation.title,
+        "project": conversation.project,
+        "started": conversation.started_at.isoformat(),
+        "updated": conversation.updated_at.isoformat(),
+    }
+
+
+def _conversation(header: dict[str, Any]) -> Conversation:
+    if header["format"] != FORMAT:
+        raise ValueError(f"format {header['format']} is unknown")
+    return Conversation(
+        conv=header["conv"],
+        source=header["source"],
+        session_id=header["session"],
+        title=header["title"],
+        project=header["project"],
+        started_at=datetime.fromisoformat(header["started"]),
+        updated_at=datetime.fromisoformat(header["updated"]),
+    )
+
+
+def _line(message: Message) -> dict[str, Any]:
+    return {
+        "id": message.message_id,
+        "position": message.position,
+        "role": message.role,
+        "at": message.at.isoformat(),
+        "text": message.text,
+        "actions": [[action.tool, action.path] for action in message.actions],
+        "project": message.project,
+    }
+
+
+def _message(line: dict[str, Any], conv: str) -> Message:
+    return Message(
+        message_id=line["id"],
+        conv=conv,
+        position=line["position"],
+        role=Role(line["role"]),
+        at=datetime.fromisoformat(line["at"]),
+        text=line["text"],
+        actions=tuple(Action(tool, path) for tool, path in line["actions"]),
+        project=line["project"],
+    )
