@@ -1,0 +1,33 @@
+"""Spans that are nobody's to remember, in whatever source they stand."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.identity import CONTEXT_TAG
+
+_TAGS = re.compile(rf"<(/?)({CONTEXT_TAG}|private)>", re.IGNORECASE)
+
+
+def without_spans(text: str) -> str:
+    """The text without `<private>…</private>` and without context that was injected by us.
+
+    Spans may nest. One that is never closed goes on to the end: better a sentence too few than a
+    secret too many. A closing tag that closes nothing is left as it stands.
+    """
+    parts: list[str] = []
+    open_tags: list[str] = []
+    done = 0
+    for tag in _TAGS.finditer(text):
+        closing, name = tag[1] == "/", tag[2].lower()
+        if not closing:
+            if not open_tags:
+                parts.append(text[done : tag.start()])
+            open_tags.append(name)
+        elif name in open_tags:
+            while open_tags.pop() != name:
+                pass
+            done = tag.end()
+    if not open_tags:
+        parts.append(text[done:])
+    return "".join(parts)

@@ -1,0 +1,373 @@
+"""Transcript files → redacted conversations in the store, and their durable archive. No model.
+
+A file is read again only when its size or time of change differs from what is known. What is read
+twice is told by message ids: a message stays where it first came, positions never move, and a fork
+or a migrated file adds only what is new in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
+
+from pipeline.errors import SourceFault
+from pipeline.identity import SENTINEL, conv_id, message_id
+from pipeline.records import (
+    Action,
+    BadLine,
+    Conversation,
+    Done,
+    Failed,
+    Message,
+    Outcome,
+    Role,
+    Session,
+    Skipped,
+    Utterance,
+)
+from pipeline.redact import redact
+from pipeline.sources.spans import without_spans
+from pipeline.stages import Desk
+from pipeline.store.conversations import FileState
+
+NAME = "ingest"
+_TITLE = 120  # characters of a title at most
+_LENGTHS = (8, 12, 15)  # of a conversation's id; the longer ones for those that collide
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A transcript file that is new or has changed."""
+
+    source: str
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A session as read, redacted and identified, but not yet placed among what is known.
+
+    messages: their conv is "" and their position is their place in the file. redactions: message
+    id -> kind -> how many.
+    """
+
+    job: Job
+    session_id: str
+    title: str
+    messages: tuple[Message, ...]
+    read_offset: int
+    redactions: dict[str, Counter[str]] = field(default_factory=dict)
+    bad_lines: tuple[BadLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that was read and gives nothing. final: it is not looked at again until it changes."""
+
+    job: Job
+    reason: str
+    read_offset: int
+    final: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that could not be read; it is tried again."""
+
+    job: Job
+    reason: str
+
+
+Result = Reading | LeftOut | Unreadable
+
+
+def key(job: Job) -> str:
+    """The job's name in `attempts`."""
+    return str(job.path)
+
+
+def pending(desk: Desk) -> list[Job]:
+    """Files whose size or time of change is not as known, the one changed longest ago first.
+
+    One walk of the folders; no file is opened.
+    """
+    known = desk.store.conversations.files()
+    jobs = []
+    for source in desk.sources:
+        for path in source.discover():
+            try:
+                status = path.stat()
+            except OSError:  # gone since the walk
+                continue
+            state = known.get(path)
+            seen = (state.size, state.mtime_ns) if state else None
+            if seen != (status.st_size, status.st_mtime_ns):
+                jobs.append(Job(source.name, path, status.st_size, status.st_mtime_ns))
+    return sorted(jobs, key=lambda job: (job.mtime_ns, job.path))
+
+
+def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
+    """Read, redact and identify; one result per file, in order."""
+    sources = {source.name: source for source in desk.sources}
+    results: list[Result] = []
+    for job in jobs:
+        try:
+            session = sources[job.source].read(job.path)
+        except SourceFault as fault:
+            results.append(Unreadable(job, str(fault)))
+            continue
+        results.append(_left_out(session, job, desk) or _reading(session, job, desk))
+    return results
+
+
+def keep(result: Result, desk: Desk) -> Outcome:
+    """Archive the conversation, then store it together with the file's state.
+
+    Killed in between, the file is still unknown, so the next run does the same again.
+    """
+    store = desk.store.conversations
+    if isinstance(result, Unreadable):
+        store.record_failure(result.job.path, result.job.source, result.reason)
+        return Failed((result.reason,))
+    if isinstance(result, LeftOut):
+        if result.final:
+            store.remember_file(_file_state(result))
+        return Skipped(result.reason)
+    _report(result.bad_lines, desk)
+    own = store.by_session(result.job.source, result.session_id)
+    stored = store.messages(own.conv) if own else []
+    fresh, rewritten = _news(result.messages, stored, desk)
+    if own is None and not fresh:
+        store.remember_file(_file_state(result))
+        return Skipped("all of it stands in another conversation already")
+    conv = own.conv if own else _free_conv(result, desk)
+    start = len(stored)
+    added = [replace(m, conv=conv, position=start + n) for n, m in enumerate(fresh)]
+    everything = {m.position: m for m in (*stored, *rewritten, *added)}
+    conversation = _conversation(conv, result, list(everything.values()))
+    if conversation == own and not added and not rewritten:
+        store.remember_file(_file_state(result, conv))
+        return Skipped("nothing new in it")
+    desk.archive.write(conversation, [everything[n] for n in sorted(everything)])
+    store.save(
+        conversation, [*rewritten, *added], _file_state(result, conv), archived_at=desk.now()
+    )
+    return Done(_counts(result, added, new=own is None))
+
+
+# ------------------------------------------------------------------ what is left out
+
+
+def _left_out(session: Session, job: Job, desk: Desk) -> LeftOut | None:
+    def because(reason: str, *, final: bool = True) -> LeftOut:
+        return LeftOut(job, reason, session.read_offset, final)
+
+    if not session.utterances:
+        return because("nobody says anything in it")
+    if not session.interactive and not desk.config.ingest.subagents:
+        return because("a sub-agent's session")
+    first = next((u.text for u in session.utterances if u.role is Role.USER), "")
+    folder = PurePath(_most_frequent(u.cwd for u in session.utterances))
+    if first.lstrip().startswith(SENTINEL) or any(
+        folder.is_relative_to(own) for own in (desk.config.vault, desk.config.cache_dir)
+    ):
+        return because("a session of nightly-memory itself")
+    folders = {u.cwd for u in session.utterances if u.cwd}
+    if any(_is_excluded(cwd, desk.config.ingest.exclude_projects) for cwd in folders):
+        return because("a project that is not to be read")
+    if _is_at_work(session, job, desk):
+        return because("still being written", final=False)
+    return None
+
+
+def _is_excluded(cwd: str, patterns: Sequence[str]) -> bool:
+    """Whether the folder or one above it matches; case is ignored, as on a Mac."""
+    folders = [str(path).casefold() for path in (PurePath(cwd), *PurePath(cwd).parents)]
+    wanted = [str(Path(pattern).expanduser()).casefold() for pattern in patterns]
+    return any(fnmatchcase(folder, pattern) for folder in folders for pattern in wanted)
+
+
+def _is_at_work(session: Session, job: Job, desk: Desk) -> bool:
+    minutes = desk.config.ingest.quiet_minutes
+    if minutes is None:
+        minutes = desk.policy.ingest.quiet_minutes
+    changed = datetime.fromtimestamp(job.mtime_ns / 1e9, UTC)
+    # a copied file is newer than its last message, and a wrong clock dates one in the future
+    last = min(max((u.at for u in session.utterances if u.at), default=changed), changed)
+    return desk.now() - last < timedelta(minutes=minutes)
+
+
+# ------------------------------------------------------------------ read, redact, identify
+
+
+def _reading(session: Session, job: Job, desk: Desk) -> Result:
+    settings = desk.config.ingest
+    found: Counter[str] = Counter()
+
+    def clean(text: str) -> str:
+        plain = _storable(without_spans(text))
+        done = redact(plain, emails=settings.redact_emails, phones=settings.redact_phones)
+        found.update(done.counts)
+        return done.text.strip()
+
+    messages: list[Message] = []
+    redactions: dict[str, Counter[str]] = {}
+    seen: set[str] = set()
+    waiting: list[Action] = []  # of assistant turns without a word, for the next with one
+    times = _times(session.utterances, datetime.fromtimestamp(job.mtime_ns / 1e9, UTC))
+    for ordinal, (said, at) in enumerate(zip(session.utterances, times, strict=True)):
+        found.clear()
+        text = clean(said.text)
+        actions = [Action(clean(action.tool), clean(action.path)) for action in said.actions]
+        if not text:
+            if messages and messages[-1].role is Role.ASSISTANT:
+                messages[-1] = _with_actions(messages[-1], actions)
+            else:
+                waiting += actions
+            continue
+        native_id = said.native_id or f"{session.session_id}#{ordinal}"
+        identity = message_id(session.source, said.at, said.role, text, native_id)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        redactions[identity] = found.copy()
+        message = Message(
+            message_id=identity,
+            conv="",
+            position=len(messages),
+            role=said.role,
+            at=at,
+            text=text,
+            project=_storable(said.cwd),
+        )
+        if said.role is Role.ASSISTANT:
+            message = _with_actions(message, [*waiting, *actions])
+            waiting = []
+        messages.append(message)
+    if not messages:
+        return LeftOut(job, "nothing is left of what is said in it", session.read_offset)
+    first = next((m.text for m in messages if m.role is Role.USER), messages[0].text)
+    return Reading(
+        job=job,
+        session_id=_storable(session.session_id),
+        title=_title(clean(session.title)) or _title(first),
+        messages=tuple(messages),
+        read_offset=session.read_offset,
+        redactions=redactions,
+        bad_lines=session.bad_lines,
+    )
+
+
+def _with_actions(message: Message, actions: Sequence[Action]) -> Message:
+    """The message with these actions too, each named once."""
+    return replace(message, actions=tuple(dict.fromkeys((*message.actions, *actions))))
+
+
+def _storable(text: str) -> str:
+    """Without NULs and lone surrogates, which JSON can carry and neither files nor SQLite can."""
+    return text.replace("\0", "").encode("utf-8", errors="replace").decode()
+
+
+def _title(text: str) -> str:
+    """One line: a title stands in citations, where a line break would start a heading or a note."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _TITLE else f"{flat[: _TITLE - 1].rstrip()}…"
+
+
+def _times(utterances: Sequence[Utterance], otherwise: datetime) -> list[datetime]:
+    """A time for each, to the millisecond: its own, else the last before it, else the next."""
+    last = next((u.at for u in utterances if u.at), otherwise)
+    times = []
+    for utterance in utterances:
+        last = utterance.at or last
+        times.append(last.replace(microsecond=last.microsecond // 1000 * 1000))
+    return times
+
+
+# ------------------------------------------------------------------ place among what is known
+
+
+def _news(
+    messages: Sequence[Message], stored: Sequence[Message], desk: Desk
+) -> tuple[list[Message], list[Message]]:
+    """What was read and is new, and stored messages of this conversation as they read now.
+
+    A stored message that is no longer in the file, where another by the same speaker at the same
+    time now stands, is that one: it was read while its last blocks were still being written, or
+    redaction has learnt since.
+    """
+    known = desk.store.conversations.find_message_ids(m.message_id for m in messages)
+    fresh = [m for m in messages if m.message_id not in known]
+    in_file = {m.message_id: m for m in messages}
+    moments = Counter((m.role, m.at) for m in fresh)
+    by_moment = {(m.role, m.at): m for m in fresh}
+    rewritten = []
+    for old in stored:
+        now = in_file.get(old.message_id)
+        if now is None and moments[old.role, old.at] == 1:
+            now = by_moment[old.role, old.at]
+            moments[old.role, old.at] = 0
+            fresh.remove(now)
+        if now and (now.message_id, now.actions) != (old.message_id, old.actions):
+            rewritten.append(replace(now, conv=old.conv, position=old.position))
+    return fresh, rewritten
+
+
+def _free_conv(reading: Reading, desk: Desk) -> str:
+    """The session's id, longer if a session that came earlier has it."""
+    for length in _LENGTHS:
+        conv = conv_id(reading.session_id, length)
+        if desk.store.conversations.find(conv) is None:
+            return conv
+    # the same session id in two sources
+    return conv_id(f"{reading.job.source}/{reading.session_id}", _LENGTHS[-1])
+
+
+def _conversation(conv: str, reading: Reading, messages: Sequence[Message]) -> Conversation:
+    return Conversation(
+        conv=conv,
+        source=reading.job.source,
+        session_id=reading.session_id,
+        title=reading.title,
+        project=_most_frequent(m.project for m in messages),
+        started_at=min(m.at for m in messages),
+        updated_at=max(m.at for m in messages),
+    )
+
+
+def _most_frequent(folders: Iterable[str]) -> str:
+    """The folder most was said in: a session is often started in another than it works in."""
+    counts = Counter(folder for folder in folders if folder)
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _file_state(result: Reading | LeftOut, conv: str = "") -> FileState:
+    job = result.job
+    return FileState(job.path, job.source, job.size, job.mtime_ns, result.read_offset, conv)
+
+
+def _report(bad_lines: Sequence[BadLine], desk: Desk) -> None:
+    if bad_lines:
+        first = bad_lines[0]
+        desk.results.problems.append(
+            f"{first.path}: {len(bad_lines)} unreadable line(s) left out, "
+            f"the first is line {first.line} ({first.reason})"
+        )
+
+
+def _counts(reading: Reading, added: Sequence[Message], *, new: bool) -> dict[str, int]:
+    redactions: Counter[str] = Counter()
+    for message in added:
+        redactions += reading.redactions[message.message_id]
+    return {
+        "conversations": int(new),
+        "messages": len(added),
+        "bad lines": len(reading.bad_lines),
+        **{f"redacted {kind}": count for kind, count in redactions.items()},
+    }
