@@ -1,0 +1,331 @@
+"""The vault's git: what is uncommitted, commits by path, the log with its trailers, diffs.
+
+Git is the git binary, called without a shell, without hooks and without the caller's GIT_DIR.
+A commit is made beside the user's index (a temporary one), so nothing they have staged goes with
+it and nothing they have staged is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from pipeline.errors import VaultFault
+from pipeline.prose import flat
+
+OURS = "nightly-memory <nightly-memory@localhost>"
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.quotepath=off",
+    "core.fsmonitor=false",
+    "core.autocrlf=false",  # a page is committed as its bytes are
+    "core.safecrlf=false",
+    "commit.gpgsign=false",
+    "gc.autoDetach=false",
+    "i18n.logOutputEncoding=utf-8",
+    "init.defaultBranch=main",
+)
+# Set by git for its own children; inherited by a run started from a hook they would lead astray.
+_NOT_INHERITED = frozenset(
+    {
+        "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS",
+        "GIT_CONFIG_COUNT",
+    }
+)  # fmt: skip
+_OPERATIONS = {
+    "MERGE_HEAD": "merge",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+}
+_IDENTITY = re.compile(r"(?P<name>[^<>]*?) *<(?P<mail>[^<>]*)>")
+_LOCK = re.compile(r"Unable to create '(?P<file>[^']+\.lock)': File exists")
+_MOVED = re.compile(r"cannot lock ref '[^']+': is at \w+ but expected \w+")
+_TRAILER = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*):(?: (?P<value>.*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The working tree as git sees it. branch: "" when HEAD is detached.
+
+    operation: "merge", "rebase", "cherry-pick" or "revert" while one is in progress, else "".
+    staged, unstaged, untracked: paths from the vault's root; a path can be staged and unstaged.
+    """
+
+    branch: str
+    operation: str
+    staged: tuple[str, ...]
+    unstaged: tuple[str, ...]
+    untracked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit; trailers are the `Key: value` lines that end its message."""
+
+    sha: str
+    subject: str
+    trailers: Mapping[str, str]
+
+
+class _Locked(Exception):
+    """Somebody else is writing to the repository at this moment."""
+
+
+class History:
+    """The git repository whose working tree is `root`.
+
+    patience: seconds to wait for a lock another git holds. Every method raises VaultFault when
+    git is missing or refuses, or `root` is no repository of its own.
+    """
+
+    def __init__(self, root: Path, *, patience: float = 10.0) -> None:
+        self._root = root
+        self._patience = patience
+
+    def init(self) -> None:
+        """Make the repository, on branch main, unless there is one."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        if not (self._root / ".git").exists():
+            self._run(["init", "--quiet", "--template="])
+
+    def state(self) -> State:
+        """What is uncommitted and what is going on."""
+        staged, unstaged, untracked = [], [], []
+        branch = ""
+        fields = iter(self._git("status", "--porcelain=v2", "--branch", "-z", "-uall").split("\0"))
+        for field in fields:
+            kind, _, rest = field.partition(" ")
+            if field.startswith("# branch.head "):
+                branch = field.removeprefix("# branch.head ")
+            elif kind in ("1", "2", "u"):
+                path = field.split(" ", {"1": 8, "2": 9, "u": 10}[kind])[-1]
+                if kind == "2":
+                    next(fields)  # where a renamed file came from
+                if rest[0] != ".":
+                    staged.append(path)
+                if rest[1] != ".":
+                    unstaged.append(path)
+            elif kind == "?":
+                untracked.append(rest)
+        git_dir = self.git_dir()
+        operation = next(
+            (name for file, name in _OPERATIONS.items() if (git_dir / file).exists()), ""
+        )
+        return State(
+            branch="" if branch == "(detached)" else branch,
+            operation=operation,
+            staged=tuple(staged),
+            unstaged=tuple(unstaged),
+            untracked=tuple(untracked),
+        )
+
+    def refuse_if_unfit(self) -> None:
+        """Raise VaultFault while a merge or the like is in progress, or HEAD is detached."""
+        state = self.state()
+        if state.operation:
+            raise VaultFault(
+                f"a {state.operation} is in progress in {self._root}",
+                mend=f"finish it, or end it with `git {state.operation} --abort`",
+            )
+        if not state.branch:
+            raise VaultFault(
+                f"{self._root} is not on a branch: its HEAD is detached",
+                mend="check a branch out (`git switch main`) or make one (`git switch -c NAME`)",
+            )
+
+    def is_dirty(self, path: str) -> bool:
+        """Whether the file differs from its last commit, staged or not, or was never committed."""
+        return bool(self._git("status", "--porcelain", "-z", "-uall", "--", path))
+
+    def head(self) -> str:
+        """The current commit, "" before the first."""
+        return self._git("rev-parse", "--verify", "--quiet", "HEAD", fails_with="").strip()
+
+    def commit(
+        self,
+        paths: Sequence[str],
+        message: str,
+        *,
+        trailers: Mapping[str, str] | None = None,
+        author: str = OURS,
+        at: datetime | None = None,
+    ) -> str:
+        """Commit these files as they stand, and nothing else; return the commit.
+
+        The commit that is there already is returned when they hold nothing new. Waits for another
+        git's lock; raises VaultFault that names the lock when it stays. `at` dates the commit.
+        """
+        lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
+        text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
+        return self._patiently(lambda: self._commit_once(paths, text, author, at))
+
+    def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
+        """Commit these files as the user's own work, under the user's name."""
+        name = self._git("config", "user.name", fails_with="").strip() or "You"
+        mail = self._git("config", "user.email", fails_with="").strip() or "you@localhost"
+        return self.commit(paths, "vault: your edits", author=f"{name} <{mail}>", at=at)
+
+    def log(self, path: str = "", *, since: str = "") -> list[Commit]:
+        """Commits, newest first: of one file, if given; after the commit `since`, if given."""
+        if not self.head():
+            return []
+        wanted = [f"{since}..HEAD" if since else "HEAD", "--", *([path] if path else [])]
+        fields = self._git("log", "-z", "--format=tformat:%H%x00%B", *wanted).split("\0")
+        return [
+            _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
+        ]
+
+    def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
+        """The unified diff between two commits; "" for `old` is the time before the first."""
+        start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
+        return self._diff(start, new, "--", *paths)
+
+    def worktree_diff(self, paths: Sequence[str] = ()) -> str:
+        """The unified diff of what is uncommitted in files git knows."""
+        return self._diff("HEAD", "--", *paths)
+
+    def git_dir(self) -> Path:
+        """The repository's own folder, absolute."""
+        return Path(self._git("rev-parse", "--absolute-git-dir").rstrip("\n"))
+
+    # -------------------------------------------------------------- inside
+
+    def _commit_once(
+        self, paths: Sequence[str], message: str, author: str, at: datetime | None
+    ) -> str:
+        named = "".join(f"{path}\0" for path in paths)
+        stage = ("update-index", "--add", "--remove", "-z", "--stdin")
+        # The user's index first: killed after this, the page is staged as it will be committed;
+        # the other way round the index would silently hold the reversal of our commit.
+        self._git(*stage, given=named)
+        own = self.git_dir() / "nightly-memory"
+        own.mkdir(exist_ok=True)
+        index = own / "index"
+        for left_behind in (index, own / "index.lock"):
+            left_behind.unlink(missing_ok=True)
+        beside = {"GIT_INDEX_FILE": str(index)}
+        head = self.head()
+        self._git("read-tree", head or "--empty", env=beside)
+        self._git(*stage, given=named, env=beside)
+        tree = self._git("write-tree", env=beside).strip()
+        index.unlink(missing_ok=True)
+        if head and tree == self._git("rev-parse", f"{head}^{{tree}}").strip():
+            return head
+        parents = ["-p", head] if head else []
+        sha = self._git(
+            "commit-tree", tree, *parents, given=message, env=_identity(author, at)
+        ).strip()
+        subject = message.partition("\n")[0]
+        # the old value makes this fail, and be tried again, if the user committed meanwhile
+        self._git(
+            "update-ref", "-m", f"commit: {subject}", "HEAD", sha, head or "0" * len(sha),
+            env=_identity(author, at),
+        )  # fmt: skip
+        return sha
+
+    def _patiently(self, action: Callable[[], str]) -> str:
+        retrying = Retrying(
+            retry=retry_if_exception_type(_Locked),
+            stop=stop_after_delay(self._patience),
+            wait=wait_fixed(0.1),
+            reraise=True,
+        )
+        try:
+            return retrying(action)
+        except _Locked as locked:
+            raise VaultFault(
+                f"the vault's git is locked: {locked}",
+                mend="let the other git finish; if none is running, delete that file",
+            ) from locked
+
+    def _diff(self, *arguments: str) -> str:
+        raw = self._git("diff", "--no-color", "--no-ext-diff", "--no-textconv", *arguments)
+        # for people to read, who would rather see a replacement character than a traceback
+        return raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+    def _git(
+        self,
+        *arguments: str,
+        given: str = "",
+        env: Mapping[str, str] | None = None,
+        fails_with: str | None = None,
+    ) -> str:
+        if not (self._root / ".git").exists():
+            raise VaultFault(
+                f"{self._root} is not a git repository", mend="run `memory init` to make it one"
+            )
+        return self._run(arguments, given=given, env=env, fails_with=fails_with)
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        *,
+        given: str = "",
+        env: Mapping[str, str] | None = None,
+        fails_with: str | None = None,
+    ) -> str:
+        """Output of `git arguments`; `fails_with` is the answer if git says no with status 1."""
+        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+        inherited = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
+        fixed = {
+            "LC_ALL": "C",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_LITERAL_PATHSPECS": "1",
+            "GIT_CEILING_DIRECTORIES": str(self._root.parent),
+        }
+        try:
+            done = subprocess.run(
+                ["git", *settings, *arguments],
+                cwd=self._root,
+                env={**inherited, **fixed, **(env or {})},
+                input=given.encode("utf-8", "surrogateescape"),
+                capture_output=True,
+                check=False,
+            )
+        except OSError as error:
+            raise VaultFault(
+                f"git cannot be started: {error.strerror}", mend="install git, then try again"
+            ) from error
+        said = done.stderr.decode("utf-8", "replace")
+        if done.returncode == 1 and fails_with is not None:
+            return fails_with
+        if done.returncode:
+            if locked := _LOCK.search(said):
+                raise _Locked(locked["file"])
+            if _MOVED.search(said):
+                raise _Locked(said.strip())
+            raise VaultFault(
+                f"git {arguments[0]} failed in {self._root}: {flat(said)}",
+                mend=f"see `git status` in {self._root}",
+            )
+        return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _identity(author: str, at: datetime | None) -> dict[str, str]:
+    """Who and when, for author and committer alike: git's own configuration may have neither."""
+    found = _IDENTITY.fullmatch(author)
+    if found is None:
+        raise ValueError(f"not 'name <mail>': {author!r}")
+    who = {"NAME": found["name"], "EMAIL": found["mail"]}
+    if at is not None:
+        who["DATE"] = f"{int(at.timestamp())} {at.strftime('%z')}"
+    return {f"GIT_{part}_{k}": v for part in ("AUTHOR", "COMMITTER") for k, v in who.items()}
+
+
+def _commit(sha: str, body: str) -> Commit:
+    subject, _, rest = body.strip("\n").partition("\n")
+    last = rest.rpartition("\n\n")[2].strip("\n")
+    found = [_TRAILER.fullmatch(line) for line in last.split("\n")] if last else []
+    trailers = {t["key"]: t["value"] or "" for t in found if t} if all(found) else {}
+    return Commit(sha, subject, trailers)
