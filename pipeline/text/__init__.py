@@ -4,7 +4,7 @@ Pure functions over str, for any script. Nothing here knows articles, claims or 
 """
 
 from pipeline.text.likeness import similarity
-from pipeline.text.naming import identifiers, proper_nouns
+from pipeline.text.naming import identifiers, is_german, proper_nouns
 from pipeline.text.numerals import Quantity, numbers, quantities
 from pipeline.text.splitting import protected, sentences
 from pipeline.text.wording import content_words, fold, is_negative, prose_words, words
@@ -14,6 +14,7 @@ __all__ = [
     "content_words",
     "fold",
     "identifiers",
+    "is_german",
     "is_negative",
     "numbers",
     "proper_nouns",

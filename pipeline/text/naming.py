@@ -19,7 +19,7 @@ _IDENTIFIER = regex.compile(
     | \b(?P<key>[A-Z][A-Z0-9]+-\d+)\b
     | (?<!\w)(?P<issue>\#\d+)\b
     | \b(?P<hash>(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b
-    | (?<![\w.])(?P<dotted>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:\(\))?)(?!\w)
+    | (?<![\w.-])(?P<dotted>\w[\w-]*(?:\.[A-Za-z_]\w*)+(?:\(\))?)(?!\w)
     | (?<![\w.])(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+(?:\.\d+)*)*(?:\(\))?)(?![\w])
     """,
     regex.VERBOSE,
@@ -101,7 +101,7 @@ def proper_nouns(text: str) -> frozenset[str]:
             continue
         marked = any(char.isupper() for char in name[1:])
         (inside if marked or match.start() not in openings else opening).add(name)
-    if _is_german(text):
+    if is_german(text):
         inside = {name for name in inside if any(char.isupper() for char in name[1:])}
         opening = set()
     return frozenset(inside | (opening & inside) | set(_KATAKANA_NAME.findall(text)))
@@ -111,5 +111,6 @@ def _is_initials(name: str) -> bool:
     return all(len(part) == 1 for part in name.rstrip(".").split("."))
 
 
-def _is_german(text: str) -> bool:
+def is_german(text: str) -> bool:
+    """Whether the text has German function words, so that its capitals mark nouns, not names."""
     return len({word.casefold() for word in words(text)} & _GERMAN) >= 2

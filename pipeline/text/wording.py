@@ -101,6 +101,7 @@ _IRREGULAR = {
     "indices": "index", "indexes": "index", "failure": "fail",
 }  # fmt: skip
 _VOWEL = frozenset("aeiouy")
+_ARABIC_ARTICLES = ("ال", "وال", "بال", "فال", "كال")
 
 
 def words(text: str) -> list[str]:
@@ -166,8 +167,10 @@ def is_negative(word: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def fold(word: str) -> str:
-    """`word` casefolded and without its English endings; other alphabets only casefolded."""
+    """`word` casefolded and without its English endings or Arabic article; else only casefolded."""
     folded = word.casefold().replace("’", "'").removesuffix("'s").removesuffix("'")
+    if folded.startswith(_ARABIC_ARTICLES) and len(folded) > 4:
+        return folded[folded.index("ل") + 1 :]
     if not folded.isascii() or not folded.isalpha():
         return folded
     if folded in _IRREGULAR:

@@ -1,0 +1,110 @@
+"""Things a model says instead of doing its work, and things that must never be written down.
+
+Each function gives the offending words of a text, "" if there are none. Inline code and quotations
+are looked past where quoting such words is legitimate.
+"""
+
+from __future__ import annotations
+
+import regex
+
+_QUOTED = regex.compile(
+    r"```.*?```|`[^`\n]*`|“[^”]*”|\"[^\"\n]*\"|«[^»]*»|「[^」]*」", regex.DOTALL
+)
+
+_REFUSAL = regex.compile(
+    r"""\bas\san?\s(?:ai|artificial\sintelligence|(?:large\s)?language\smodel)\b
+    |\bi(?:'m|\sam)\s(?:sorry|unable|not\sable|just\san\sai)\b
+    |\bi\s(?:cannot|can't|can\snot|won't|will\snot|am\snot\sable\sto)\b
+    |\b(?:cannot|can't|unable\sto)\s(?:assist|comply|help\swith|fulfil+|provide\s(?:that|this|the))
+    |\bno\s(?:relevant\s)?(?:information|facts?|claims?)\s(?:is|are|was|were|can|could)?\s?
+      (?:available|provided|found|given|be\sextracted)
+    |\bnot\senough\s(?:information|context)\b|\bthere\s(?:is|are)\sno(?:thing)?\s(?:to\s(?:add|report|extract)
+      |new\s(?:facts|information))
+    |\bes\stut\smir\sleid\b|\bje\ssuis\sdésolé|\blo\ssiento\b|抱歉|申し訳""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+_ELISION = regex.compile(
+    r"""\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|^\s*(?:\.\.\.|…)\s*$
+    |\b(?:the\s)?(?:rest|remainder|remaining\s\w+|other\ssections?|everything\selse)\s(?:of\s[\w\s]{1,30}\s)?
+      (?:is\s|are\s|remains?\s|stays?\s)?(?:unchanged|as\s(?:before|is)|the\ssame)\b
+    |[\[(<]\s*(?:unchanged|existing\s\w+|no\schanges?|omitted|truncated|continued?|rest\sof[^\])>]*|previous\scontent)\s*[\])>]
+    |\b(?:existing|previous)\s(?:content|text)\s(?:here|unchanged|omitted|above)\b
+    |\bcontent\s(?:omitted|truncated)\b""",
+    regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
+)
+_META_TALK = regex.compile(
+    r"""\b(?:the\s)?user\s(?:is\sasking|asks?\b|asked\s(?!for\s(?!help|advice|an?\sexplanation|clarification|information|guidance))
+      |inquired|wonders|wondered|greet\w+|thank\w+|says\shello|wants\sto\sknow|wanted\sto\sknow|seeks|sought)
+    |\bin\s(?:this|the|our)\s(?:conversation|chat|session|discussion|transcript|dialogue|exchange)\b
+    |\bthe\s(?:conversation|chat|transcript|discussion|dialogue|exchange|messages?)\s(?:is|was|are|were|covers?
+      |discuss\w*|shows?|mentions?|contains?|includes?|revolves|between|begins?|ends?|does|do)\b
+    |\bthe\sassistant\s(?:asks?|asked|repl\w+|respond\w*|answer\w*|says?|said|explain\w*|provid\w+|offer\w*|thank\w*
+      |greet\w+|helps?|helped|understands?|will|is\sasked)\b
+    |\b(?:here\s(?:is|are)|below\s(?:is|are)|following\s(?:is|are))\s(?:the|your|an?|some)\s
+      (?:\w+\s)?(?:updated|revised|new|rewritten|merged|summary|section|article|text|claims?|sentences?|facts?|list)\b
+    |\b(?:this|the)\s(?:new\s)?(?:article|section|paragraph|summary)\s(?:has\sbeen|was|is\snow)\s(?:updated|rewritten|revised|extended)
+    |\bas\s(?:you\s)?(?:requested|instructed)\b|\blet\sme\sknow\sif\b|\bi\s(?:hope|have\s(?:updated|added|merged|rewritten))\b
+    |\b(?:the|these)\s(?:claims?|facts?)\s(?:above|below|given|provided|agrees?|state)\b
+    |\bthe\sfact\sagrees\swith\b|\bthe\suser\sand\sthe\sassistant\b""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+_ECHO = regex.compile(
+    r"""\$\{?[a-z_]{2,}\}?(?![\w/])|\{\{?\s*[a-z_]{2,}\s*\}?\}|<\s*[a-z][a-z _]{1,30}\s*>(?!.*</)
+    |\b(?:SUBJECT|PLACEHOLDER|TOPIC|OBJECT|PREDICATE|YOUR_[A-Z_]+|INSERT_[A-Z_]+|XXX+|TBD|TODO|FIXME)\b
+    |(?i:\[(?:insert|your|name|date|topic|subject|value)\b[^\]]*\]|\blorem\sipsum\b|\bexample\ssubject\b|\bother\ssubject\b)
+    |(?i:^\s*(?:claims?|facts?|messages?|sentences?|output|answer|response|section|instructions?)\s*(?:\d+\s*)?:)""",
+    regex.VERBOSE | regex.MULTILINE,
+)
+_AT_AGENT = regex.compile(
+    r"""\b(?:ignore|disregard|forget|override|bypass)\s(?:all\s|any\s|every\s|the\s|your\s|these\s|those\s|my\s)*
+      (?:previous|prior|above|earlier|preceding|existing|system|safety|other)\s(?:\w+\s)?
+      (?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|context)\b
+    |\b(?:new|updated|real|actual)\s(?:system\s)?instructions?\s*(?:for\s(?:you|the\s(?:ai|agent|assistant|model)))?\s*:
+    |\byou\sare\snow\s(?:a|an|the|in|dan|acting)\b|\bact\sas\sif\syou\b
+    |\b(?:reveal|print|repeat|output|leak|show)\s(?:me\s)?(?:your|the)\s(?:system\s)?prompt\b
+    |\bdo\snot\s(?:tell|inform|alert|warn|mention\s(?:this|it)\sto)\sthe\suser\b|\bwithout\stelling\sthe\suser\b
+    |\b(?:ai|llm|any|every|the|all|dear|future)?\s?(?:agents?|assistants?|models?|llms?|claude|chatgpt)\s
+      (?:reading\sthis|that\sreads?\sthis|who\sreads?\sthis|must\s(?:now\s|always\s|first\s)?(?:run|execute|delete|send|upload|fetch|download|follow|obey|ignore|install|call|open|write))
+    |<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|^\s*(?:system|assistant|human|user)\s*:\s
+    |\b(?:begin|end)\s(?:system\s)?(?:prompt|instructions)\b
+    |\b(?:exfiltrate|upload|send|post)\s(?:all\s|any\s|the\s|your\s|its\s)*(?:secrets?|credentials?|api\skeys?|tokens?|passwords?)\b
+    |\bignorier\w*\s(?:alle\s)?(?:vorherigen|bisherigen)\s(?:an)?weisungen\b|\bignore[zr]?\s(?:toutes\s)?les\sinstructions\b
+    |忽略(?:之前|以上|所有)[^。]{0,6}(?:指令|指示)|以前の指示を無視""",
+    regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
+)
+
+
+def unquoted(text: str) -> str:
+    """`text` with inline code and quotations blanked out."""
+    return str(_QUOTED.sub(lambda match: "\u00a0" * len(match.group()), text))
+
+
+def refusal(text: str) -> str:
+    """A refusal or an excuse: "I cannot", "as an AI", "no information was found"."""
+    return _found(_REFUSAL, unquoted(text).replace("’", "'"))
+
+
+def elision(text: str) -> str:
+    """Content left out by pointing at it: "[...]", "the rest is unchanged"."""
+    return _found(_ELISION, text)
+
+
+def meta_talk(text: str) -> str:
+    """Talk about the conversation or the task in place of its content."""
+    return _found(_META_TALK, unquoted(text).replace("’", "'"))
+
+
+def prompt_echo(text: str) -> str:
+    """A placeholder or a label of the prompt."""
+    return _found(_ECHO, unquoted(text))
+
+
+def aimed_at_agent(text: str) -> str:
+    """An instruction to whoever reads the article with a model, quoted or not."""
+    return _found(_AT_AGENT, text.replace("’", "'"))
+
+
+def _found(pattern: regex.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match.group().strip() if match else ""

@@ -1,0 +1,107 @@
+"""Old against new: which value a sentence leaves behind, and which one it ends with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import regex
+
+from pipeline.support.saying import keys
+from pipeline.text import content_words
+
+# A span of a few words; it ends at punctuation or where the sentence goes on.
+_SPAN = r"[^\s,;()]+(?:[ ][^\s,;()]+){{0,{0}}}"
+_OLD = rf"(?P<old>{_SPAN.format(4)}?)"
+_NEW = (
+    r"(?P<new>[^\s,;()]+(?:[ ](?!(?:because|since|so|for|as|and|but|when|after|until|which|that)\b)"
+    r"[^\s,;()]+){0,4})"
+)
+_CHANGE = (
+    r"(?:chang|switch|mov|migrat|rais|increas|reduc|lower|bump|upgrad|downgrad|went|go|renam|updat"
+    r"|cut|rewrit|rewrot|port|convert|grew|shrank|dropp|drop|extend|shorten|turn)\w*"
+)
+_TURNS = tuple(
+    regex.compile(pattern, regex.IGNORECASE)
+    for pattern in (
+        rf"\b(?:was|were|had been|used to be|started at|started as)\s+(?:set to |at |on |in )?{_OLD}"
+        rf"(?:\s*[,;:–—-]+\s*|\s+)(?:and |but )?(?:it'?s |it is |that'?s |is |are )?"
+        rf"(?:now|today|these days)\s+(?:is |are |it'?s |it is |set to |at |on |in |uses? )?{_NEW}",
+        rf"\b{_CHANGE}\b.{{0,60}}?\bfrom\s+{_OLD}\s+(?:over to|to|into)\s+{_NEW}",
+        rf"\bfrom\s+{_OLD}\s+(?:over to|to|into)\s+{_NEW}",
+        rf"\bnot\s+(?!only\b|just\b){_OLD},?\s+but\s+(?:rather\s+)?{_NEW}",
+        rf"^\W*(?:instead of|rather than)\s+{_OLD},\s*{_NEW}",
+        rf"{_NEW},?\s+(?:instead of|rather than|in place of|and no longer|no longer)\s+{_OLD}(?=[\s,;.!)]|$)",
+        rf"\b(?:prefer|choose|chose|chosen|pick|picked|favou?r)\w*\s+{_NEW}\s+over\s+{_OLD}(?=[\s,;.!)]|$)",
+        rf"\breplac\w+\s+{_OLD}\s+(?:with|by)\s+{_NEW}",
+        rf"\bswap\w*\s+(?:out\s+)?{_OLD}\s+for\s+{_NEW}",
+        rf"(?P<old>[^\s,;()]+)\s*(?:→|->|=>|➜)\s*(?P<new>[^\s,;()]+)",
+        rf"\b(?:no longer|anymore)\s+(?:uses?\s+|on\s+|at\s+|in\s+)?(?P<old>{_SPAN.format(2)})(?P<new>)",
+        rf"\b(?:used to (?:be|use|run on|live in)|previously|formerly|originally)\s+"
+        rf"(?P<old>{_SPAN.format(2)})(?P<new>)",
+        rf"\b(?:statt|anstatt|anstelle von)\s+(?P<old>{_SPAN.format(1)})(?P<new>)",
+        rf"\bvon\s+{_OLD}\s+(?:auf|zu)\s+{_NEW}",
+        rf"\bau lieu de\s+(?P<old>{_SPAN.format(1)})(?P<new>)|\ben lugar de\s+(?P<old>\S+)(?P<new>)",
+        r"(?:从|由)(?P<old>[^，。,;]{1,20}?)(?:改为|改成|换成|换到|变成|迁移到|调整为)(?P<new>[^，。,;]{1,20})",
+        r"(?P<old>[^、。，\s]{1,20})から(?P<new>[^、。，\s]{1,20})(?:に|へ)(?:変更|移行|切り替え|変え)",
+        r"من\s+(?P<old>\S+(?:\s\S+)?)\s+إلى\s+(?P<new>\S+(?:\s\S+)?)",
+    )
+)
+_SPOKEN_OF_AS_PAST = regex.compile(
+    r"""\b(?:previously|formerly|originally|earlier|before|until|used\sto|former|old|outdated|replac\w+
+    |instead\sof|rather\sthan|no\slonger|from\b.+\bto|away\sfrom|dropp?\w*|remov\w+|retir\w+|abandon\w+
+    |had\b|(?:was|were)\s(?!set|chosen|changed|decided|configured|moved|switched|kept|made|agreed
+      |selected|picked|updated|raised|lowered|increased|reduced|put|fixed|placed|given)
+    |früher|zuvor|bisher|statt|avant|auparavant|antes|au\slieu|en\slugar)
+    |以前|之前|原来|かつて|元々|سابقا""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a sentence leaves behind and what it turns to; new is empty where it does not say."""
+
+    old: frozenset[str]
+    new: frozenset[str]
+
+
+def turns(sentence: str) -> list[Turn]:
+    """Every change from an old value to a new one that `sentence` tells."""
+    found = []
+    for pattern in _TURNS:
+        for match in pattern.finditer(sentence):
+            old, new = _tokens(match.group("old") or ""), _tokens(match.group("new") or "")
+            if old - new:
+                found.append(Turn(old - new, new - old))
+    return found
+
+
+def outdated(claim: str, sentence: str) -> str:
+    """The value `claim` states as current although `sentence` left it behind; "" if none."""
+    stated = _tokens(claim)
+    own_turns = turns(claim)
+    past = _SPOKEN_OF_AS_PAST.search(claim) is not None
+    for turn in turns(sentence):
+        for own in own_turns:
+            if own.old & turn.new and own.new & turn.old:
+                return _shown(own.new & turn.old)
+        left = turn.old & stated
+        if not left or past or own_turns or turn.new & stated:
+            continue
+        # One ordinary word in common is chance; a value, a name or the whole of it is not.
+        if left & _values(claim) or left == turn.old:
+            return _shown(left)
+    return ""
+
+
+def _tokens(span: str) -> frozenset[str]:
+    return frozenset(content_words(span)) | _values(span)
+
+
+def _values(span: str) -> frozenset[str]:
+    named = keys(span)
+    return named | frozenset(word for key in named for word in content_words(key))
+
+
+def _shown(tokens: frozenset[str]) -> str:
+    return ", ".join(sorted(tokens, key=lambda token: (not token[0].isdigit(), token))[:2])
