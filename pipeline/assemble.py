@@ -21,13 +21,13 @@ from pipeline.config import Config, load_policy
 from pipeline.desk import Desk
 from pipeline.errors import ConfigFault
 from pipeline.history import History
-from pipeline.models import Embedder, Model
+from pipeline.models import Account, Embedder, Model
 from pipeline.models.catalog import default_alias, folder_name, resolve
 from pipeline.models.fetch import path as fetched
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
 from pipeline.prompts import Prompts
-from pipeline.records import Call, Event
+from pipeline.records import Event
 from pipeline.resources import folder
 from pipeline.results import RunResults
 from pipeline.sources import Source, claude_code, pi
@@ -43,7 +43,7 @@ Say = Callable[[Event], None]
 class Models:
     """The two models of a run; tests hand in doubles, everything else is real in them too."""
 
-    model: Callable[[Callable[[Call], None]], Model]
+    model: Callable[[Account], Model]
     embedder: Embedder | None
 
 
@@ -59,27 +59,28 @@ def chosen_model(config: Config) -> tuple[str, str | None]:
     return default_alias(psutil.virtual_memory().total)
 
 
-def real_models(config: Config) -> Models:
-    """The configured model through mlx_lm, loaded at its first call, and the embedder if fetched.
+def mlx_model(config: Config, *, account: Account) -> MlxModel:
+    """The configured model through mlx_lm; loaded, and missed if not fetched, at its first call.
 
-    Raises ModelFault for a model name that means nothing.
+    Raises ModelFault for a name that means nothing.
     """
     name, _ = chosen_model(config)
     found = resolve(name)
-    where = found if isinstance(found, Path) else config.models_dir / folder_name(found)
+    return MlxModel(
+        name,
+        found if isinstance(found, Path) else config.models_dir / folder_name(found),
+        account=account,
+        max_prompt_tokens=config.max_prompt_tokens,
+        batch=config.batch,
+    )
 
-    def model(account: Callable[[Call], None]) -> Model:
-        return MlxModel(
-            name,
-            where,
-            account=account,
-            max_prompt_tokens=config.max_prompt_tokens,
-            batch=config.batch,
-        )
 
-    if config.embedder == "none":
-        return Models(model, None)
-    return Models(model, MiniLM(config.embedder, fetched(config.embedder, config.models_dir)))
+def real_models(config: Config) -> Models:
+    """The configured models. Raises ModelFault when the embedder is set and was not fetched."""
+    embedder = None
+    if config.embedder != "none":
+        embedder = MiniLM(config.embedder, fetched(config.embedder, config.models_dir))
+    return Models(lambda account: mlx_model(config, account=account), embedder)
 
 
 def sources(config: Config) -> tuple[Source, ...]:

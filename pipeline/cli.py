@@ -221,24 +221,26 @@ def model_list(as_json: JsonOption = False) -> None:
 
     Example: memory model list
     """
-    from pipeline.config import load_config
-    from pipeline.models.overview import rows
+    from dataclasses import asdict
 
-    found = rows(load_config().models_dir)
+    from pipeline.config import load_config
+    from pipeline.models.listing import listing
+
+    found = listing(load_config().models_dir)
     if as_json:
-        sys.stdout.write(json.dumps(found, ensure_ascii=True) + "\n")
+        sys.stdout.write(json.dumps([asdict(row) for row in found], ensure_ascii=True) + "\n")
         return
     from rich.table import Table
 
     table = Table("alias", "model", "download", "memory", "licence", "fetched")
     for row in found:
         table.add_row(
-            str(row["alias"]),
-            str(row["upstream"]),
-            f"{row['download_gb']:.1f} GB",
-            f"{row['memory_gb']:.1f} GB",
-            str(row["licence"]),
-            "yes" if row["fetched"] else "",
+            row.alias,
+            row.model,
+            f"{row.download_gb:.1f} GB",
+            f"{row.memory_gb:.1f} GB",
+            row.licence,
+            "yes" if row.fetched else "",
         )
     out.print(table)
 
@@ -298,14 +300,13 @@ def model_check(
 
     Example: memory model check e4b
     """
-    from pipeline.assemble import chosen_model
+    from pipeline.assemble import mlx_model
     from pipeline.config import load_config
     from pipeline.errors import ModelFault
     from pipeline.models.check import check
 
-    config = load_config(model=name)
     sound = True
-    for line in check(chosen_model(config)[0], config.models_dir):
+    for line in check(mlx_model(load_config(model=name), account=lambda call: None)):
         sound = sound and line.ok
         out.print(f"{'ok ' if line.ok else 'BAD'} {line.what}: {line.result}", highlight=False,
                   markup=False)
