@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from re import Match, Pattern
 
-_MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
+_MARK_OPENS = "[REDACTED:"
+_LONGEST_MARK = 40
+_MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,29}\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,19 @@ def _one_round(text: str, rules: list[_Rule]) -> tuple[str, Counter[str]] | None
 def _replaced(match: Match[str], rule: _Rule, counts: Counter[str]) -> str:
     whole = match[0]
     group = "secret" if "secret" in match.re.groupindex else 0
-    secret = match[group]
-    if not _MARK.sub("", secret).strip(" \t;,") or not rule.judge(match):
+    cuts_a_mark = any(_inside_mark(match.string, at) for at in match.span(group))
+    nothing_left = not _MARK.sub("", match[group]).strip(" \t;,")
+    if cuts_a_mark or nothing_left or not rule.judge(match):
         return whole
     counts[rule.kind] += 1
     start, end = (at - match.start() for at in match.span(group))
     return f"{whole[:start]}[REDACTED:{rule.kind}]{whole[end:]}"
+
+
+def _inside_mark(text: str, at: int) -> bool:
+    begins = text.rfind(_MARK_OPENS, max(0, at - _LONGEST_MARK), at)
+    mark = _MARK.match(text, begins) if begins >= 0 else None
+    return mark is not None and mark.end() > at
 
 
 # ------------------------------------------------------------------ private keys

@@ -21,7 +21,6 @@ from pipeline.records import (
     BadLine,
     Conversation,
     Done,
-    Failed,
     Message,
     Outcome,
     Role,
@@ -133,8 +132,10 @@ def keep(result: Result, desk: Desk) -> Outcome:
     """
     store = desk.store.conversations
     if isinstance(result, Unreadable):
-        store.record_failure(result.job.path, result.job.source, result.reason)
-        return Failed((result.reason,))
+        # Told once, then counted: it is tried every night, however long it takes to be mended.
+        if store.record_failure(result.job.path, result.job.source, result.reason) == 1:
+            desk.results.problems.append(result.reason)
+        return Skipped(result.reason)
     if isinstance(result, LeftOut):
         if result.final:
             store.remember_file(_file_state(result))
@@ -365,9 +366,10 @@ def _counts(reading: Reading, added: Sequence[Message], *, new: bool) -> dict[st
     redactions: Counter[str] = Counter()
     for message in added:
         redactions += reading.redactions[message.message_id]
-    return {
+    counts = {
         "conversations": int(new),
         "messages": len(added),
         "bad lines": len(reading.bad_lines),
         **{f"redacted {kind}": count for kind, count in redactions.items()},
     }
+    return {name: count for name, count in counts.items() if count}

@@ -241,15 +241,20 @@ class Conversations:
             ),
         )
 
-    def record_failure(self, path: Path, source: str, reason: str) -> None:
-        """Count a failed read. What an earlier good read knew stays, so it is tried again."""
-        self._connection.execute(
+    def record_failure(self, path: Path, source: str, reason: str) -> int:
+        """Count a failed read; return how many there were since the last good one.
+
+        What an earlier good read knew of the file stays, so that it is tried again.
+        """
+        (failures,) = self._connection.execute(
             """INSERT INTO source_files (path, source, size, mtime_ns, failures, last_error)
                VALUES (?, ?, ?, ?, 1, ?)
                ON CONFLICT (path) DO UPDATE SET
-                   failures = failures + 1, last_error = excluded.last_error""",
+                   failures = failures + 1, last_error = excluded.last_error
+               RETURNING failures""",
             (str(path), source, _NEVER_READ, _NEVER_READ, reason),
-        )
+        ).fetchone()
+        return int(failures)
 
     def mark_chunked(self, conv: str, updated_at: datetime) -> None:
         """Note that a conversation was chunked as it stood at `updated_at`."""
