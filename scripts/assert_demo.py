@@ -218,12 +218,14 @@ def nothing_secret_stays(demo: Demo) -> None:
 def another_night_is_silent(demo: Demo) -> None:
     """A second run says so, asks no model, changes no byte and makes no commit."""
     before = (demo.model_calls(), demo.git("rev-parse", "HEAD"), demo.files())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    models = os.environ.get("MEMORY_MODELS_DIR") or str(cache / "nightly-memory" / "models")
     env = {name: text for name, text in os.environ.items() if not name.startswith(("XDG_", "MEM"))}
     env |= {
         "HOME": str(demo.home),
         "MEMORY_VAULT": str(demo.vault),
         "MEMORY_SINCE_DAYS": "all",
-        "MEMORY_MODELS_DIR": str(demo.home / "no-model-is-needed"),
+        "MEMORY_MODELS_DIR": models,
         "MEMORY_MODEL": "qwen-0.5b",
     }
     memory = Path(sys.executable).parent / "memory"

@@ -6,7 +6,9 @@ help and from the faults in pipeline/errors.py.
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -59,7 +61,6 @@ EXIT_HEAD = """\
 | code | name | meaning |
 |---|---|---|
 | 0 | | the command did all it had to do, or had nothing to do |
-| 2 | | the command line itself is wrong |
 """
 
 
@@ -108,13 +109,20 @@ def cli_page() -> str:
         check=True,
     )
     head = "<!-- written by scripts/docs.py from the commands' --help and pipeline/errors.py -->"
-    title, _, rest = done.stdout.strip().partition("\n")
+    text = html.unescape(done.stdout.strip())
+    # the lists of subcommands cut their sentences short; each command has its own section below
+    text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n?)+\n?", "", text)
+    text = re.sub(r"^Example: (.+)$", r"Example: `\1`", text, flags=re.MULTILINE)
+    title, _, rest = text.partition("\n")
     return f"{title}\n\n{head}\n{rest}\n\n{exit_codes()}"
 
 
 def exit_codes() -> str:
     """The table of exit codes, from the tree of faults."""
-    lines = {errors.MemoryFault.exit_code: "| 1 | MemoryFault | any other fault |\n"}
+    lines = {
+        errors.MemoryFault.exit_code: "| 1 | MemoryFault | any other fault |\n",
+        2: "| 2 | | the command line itself is wrong |\n",
+    }
     waiting = list(errors.MemoryFault.__subclasses__())
     while waiting:
         fault = waiting.pop()
