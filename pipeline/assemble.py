@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,6 @@ from pipeline.errors import ConfigFault
 from pipeline.history import History
 from pipeline.models import Account, Embedder, Model
 from pipeline.models.catalog import default_alias, folder_name, resolve
-from pipeline.models.fetch import path as fetched
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
 from pipeline.prompts import Prompts
@@ -34,6 +33,12 @@ from pipeline.sources import Source, claude_code, pi
 from pipeline.store import Store
 from pipeline.store.times import from_text
 from pipeline.vault import Vault
+
+Roots = Callable[[Mapping[str, str], Path], list[Path]]
+SOURCES: dict[str, tuple[Callable[[Sequence[Path]], Source], Roots]] = {
+    "pi": (pi.Pi, pi.default_roots),
+    "claude-code": (claude_code.ClaudeCode, claude_code.default_roots),
+}
 
 Clock = Callable[[], datetime]
 Say = Callable[[Event], None]
@@ -65,39 +70,41 @@ def mlx_model(config: Config, *, account: Account) -> MlxModel:
     Raises ModelFault for a name that means nothing.
     """
     name, _ = chosen_model(config)
-    found = resolve(name)
     return MlxModel(
         name,
-        found if isinstance(found, Path) else config.models_dir / folder_name(found),
+        _place(name, config),
         account=account,
         max_prompt_tokens=config.max_prompt_tokens,
         batch=config.batch,
     )
 
 
+def _place(name: str, config: Config) -> Path:
+    found = resolve(name)
+    return found if isinstance(found, Path) else config.models_dir / folder_name(found)
+
+
 def real_models(config: Config) -> Models:
-    """The configured models. Raises ModelFault when the embedder is set and was not fetched."""
+    """The configured models, each missed at its first call if it was not fetched."""
     embedder = None
     if config.embedder != "none":
-        embedder = MiniLM(config.embedder, fetched(config.embedder, config.models_dir))
+        embedder = MiniLM(config.embedder, _place(config.embedder, config))
     return Models(lambda account: mlx_model(config, account=account), embedder)
 
 
 def sources(config: Config) -> tuple[Source, ...]:
     """The enabled sources, each with its configured or usual roots. Raises ConfigFault if unknown."""
-    known = {
-        "pi": (pi.Pi, pi.default_roots),
-        "claude-code": (claude_code.ClaudeCode, claude_code.default_roots),
-    }
-    chosen: list[Source] = []
+    unknown = [name for name in config.sources.enabled if name not in SOURCES]
+    if unknown:
+        raise ConfigFault(
+            f"there is no source named {unknown[0]!r}",
+            mend=f"sources.enabled takes any of: {', '.join(SOURCES)}",
+        )
+    chosen = []
     for name in config.sources.enabled:
-        if name not in known:
-            raise ConfigFault(
-                f"there is no source named {name!r}",
-                mend=f"sources.enabled takes any of: {', '.join(known)}",
-            )
-        source, roots = known[name]
-        chosen.append(source(config.sources.roots.get(name) or roots(os.environ, Path.home())))
+        make, default_roots = SOURCES[name]
+        roots = config.sources.roots.get(name) or default_roots(os.environ, Path.home())
+        chosen.append(make(roots))
     return tuple(chosen)
 
 
