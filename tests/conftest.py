@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.models import fetch
+from pipeline.models import blas, fetch
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
+
+# Before any test module imports mlx, after which it would be too late.
+blas.load()
 
 # Read at import, before any test's own HOME is in place: weights are shared by all tests and runs.
 _MODELS_DIR = Path(
