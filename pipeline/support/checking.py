@@ -10,7 +10,7 @@ import regex
 from pipeline.records import ClaimKind, Message, Role
 from pipeline.support.dating import day_is_said, days_said, year_is_said
 from pipeline.support.saying import Clause, Saying, clauses, keys, sayings
-from pipeline.support.turning import outdated
+from pipeline.support.turning import outdated, turns
 from pipeline.text import (
     Quantity,
     content_words,
@@ -48,8 +48,8 @@ _WILL = regex.compile(
 )
 _ASSISTANT_SAYS = regex.compile(r"^\W*(?:the\s)?assistant\b", regex.IGNORECASE)
 _OPEN = regex.compile(
-    r"\b(?:whether|undecided|unclear|open question|(?:remains?|still|is|are) open|not (?:yet )?(?:decided|known)"
-    r"|unresolved|offen|ungeklärt)\b|未定|尚未|待定",
+    r"\b(?:whether|undecided|unclear|open question|(?:remains?|still|is|are) open"
+    r"|not (?:yet )?(?:decided|known)|unresolved|offen|ungeklärt)\b|未定|尚未|待定",
     regex.IGNORECASE,
 )
 _HEDGED = regex.compile(
@@ -57,6 +57,7 @@ _HEDGED = regex.compile(
     r"|should|option)\b|可能|建议|かもしれ",
     regex.IGNORECASE,
 )
+_POINTS_BACK = regex.compile(r"\b(?:it|its|it's|that|this|these|those|they|both|each)\b", regex.I)
 _WILL_KINDS = frozenset({ClaimKind.DECISION, ClaimKind.PREFERENCE})
 # A run of this many content words that no message says was made up.
 _INVENTED_RUN = 3
@@ -158,7 +159,12 @@ def _is_answered(question: Saying, claim: str, said: Sequence[Saying]) -> bool:
 
 
 def _coverage(claim: str, stems: frozenset[str]) -> tuple[float, str]:
-    """Share of the claim's content words among `stems`, and the longest made-up run of words."""
+    """Share of the claim's content words among `stems`, and the longest made-up run of words.
+
+    Words of a quantity ("minutes", "March") are left to the rule about values.
+    """
+    for quantity in reversed(quantities(claim)):
+        claim = f"{claim[: quantity.start]} {claim[quantity.end :]}"
     counted = [
         (word, stem)
         for word in words(claim)
@@ -342,6 +348,8 @@ def _has_rival(
 def _clause_rival(own: set[str], key: str, here: frozenset[str], saying: Saying) -> bool:
     """ "15m for builds, 30m for tests": the clause of the key, or that of another value?"""
     mine = [clause for clause in saying.clauses if _holds(clause, key)]
+    if turns(saying.text) or any(_POINTS_BACK.search(clause.text) for clause in mine):
+        return False
     if any(_shares(own, clause.stems - set(content_words(key))) for clause in mine):
         return False
     if not any(clause.stems - set(content_words(key)) for clause in mine):

@@ -1,4 +1,4 @@
-"""Messages taken apart: who says what, whether it is asked, guessed or accepted, and what is denied.
+"""Messages taken apart: who says what, is it asked, guessed or accepted, and what is denied.
 
 Message → Saying (a sentence) → Clause. Stems are folded content words; keys are what must be right
 to the letter: values of numbers, identifiers and names, casefolded.
@@ -22,6 +22,7 @@ from pipeline.text import (
     sentences,
     words,
 )
+from pipeline.text.lists import word_set
 
 _CLAUSE_BREAK = regex.compile(
     r"[,;:]\s+|[，、；：،؛—–。]|\s[-–—]\s|\n"
@@ -33,12 +34,10 @@ _ENGLISH_NEGATION = regex.compile(
     r"(?:no|not|never|none|nothing|nobody|neither|nor|nowhere|cannot|cant|without|unable|\w+n't)"
 )
 # "not only", "don't forget to": the negation takes nothing away.
-_EMPTY_NEGATION = frozenset(
-    {"only", "just", "forget", "hesitate", "worry", "problem", "necessarily"}
-)
+_EMPTY_NEGATION = word_set("only just forget hesitate worry problem necessarily")
 _GIVEN_UP = regex.compile(
-    r"\b(?:avoid|stop|skip|refus|disabl|reject|abandon|drop|exclud|get(?:ting)? rid of|turn(?:ed)? off"
-    r"|(?:decided|advis\w+|vot\w+) against|instead of|rather than)\w*\s+(?P<rest>.+)",
+    r"\b(?:avoid|stop|skip|refus|disabl|reject|abandon|drop|exclud|get(?:ting)? rid of"
+    r"|turn(?:ed)? off|(?:decid|advis|vot)\w+ against|instead of|rather than)\w*\s+(?P<rest>.+)",
     regex.IGNORECASE | regex.DOTALL,
 )
 _LETTING_GO = regex.compile(
@@ -51,26 +50,30 @@ _ASKED = regex.compile(r"[?？؟][\"'”’»)\]*_\s]*$")
 _ASKING_START = regex.compile(
     r"""(?:so|and|but|ok|okay|hm+|well)?[\s,]*
     (?:(?:should|shall|can|could|would)\s(?:i|we|it|they|the|this)\b
-      |(?:what|which|how|why|who|where|when)(?:'s)?\s(?:is|are|was|do|does|did|can|should|would|about|if)\b
+      |(?:what|which|how|why|who|where|when)(?:'s)?
+        \s(?:is|are|was|do|does|did|can|should|would|about|if)\b
       |(?:is|are|does|did)\s(?:it|this|that|the|we|they|there|you)\b
       |do\s(?:we|you|they)\b
       |(?:i\s)?wonder(?:ing)?\b|not\ssure\s(?:if|whether|how|which)\b)""",
     regex.IGNORECASE | regex.VERBOSE,
 )
 _REQUEST = regex.compile(
-    r"(?:please\b|(?:can|could|would|will) you\b|kannst du\b|könntest du\b|peux-tu\b|puedes\b|请|請)",
+    r"(?:please\b|(?:can|could|would|will) you\b|kannst du\b|könntest du\b|peux-tu\b|puedes\b"
+    r"|请|請)",
     regex.IGNORECASE,
 )
 _GUESS = regex.compile(
-    r"\b(?:maybe|perhaps|possibly|probably|might|could|thinking (?:about|of)|consider(?:ing)?|what if"
-    r"|one option|an option|another option|alternatively|not sure|vielleicht|peut-être|quizás|tal vez"
-    r"|unsure|i guess|if (?:you|we) (?:want|like|use|go|choose|prefer))\b|也许|可能|かもしれ|ربما|शायद",
+    r"\b(?:maybe|perhaps|possibly|probably|might|could|thinking (?:about|of)|consider(?:ing)?"
+    r"|what if|(?:one|an|another) option|alternatively|not sure|unsure|i guess|vielleicht|peut-être"
+    r"|quizás|tal vez|if (?:you|we) (?:want|like|use|go|choose|prefer))\b"
+    r"|也许|可能|かもしれ|ربما|शायद",
     regex.IGNORECASE,
 )
 # What an assistant says it would do is not yet what is.
 _ADVICE = regex.compile(
     r"\b(?:i(?:'d| would)? (?:suggest|recommend|propose|advise)|i'd|(?:you|we) (?:should|can|may)"
-    r"|should|would|recommended|how about|let's|best practice|a good (?:choice|option|idea)|shall i)\b",
+    r"|should|would|recommended|how about|let's|best practice|a good (?:choice|option|idea)"
+    r"|shall i)\b",
     regex.IGNORECASE,
 )
 _ACCEPTANCE = regex.compile(

@@ -20,28 +20,45 @@ _CHANGE = (
     r"(?:chang|switch|mov|migrat|rais|increas|reduc|lower|bump|upgrad|downgrad|went|go|renam|updat"
     r"|cut|rewrit|rewrot|port|convert|grew|shrank|dropp|drop|extend|shorten|turn)\w*"
 )
+_ENDS = r"(?=[\s,;.!)]|$)"
+
+
+def _old(words_after: int) -> str:
+    return rf"(?P<old>{_SPAN.format(words_after)})"
+
+
 _TURNS = tuple(
     regex.compile(pattern, regex.IGNORECASE)
     for pattern in (
-        rf"\b(?:was|were|had been|used to be|started at|started as)\s+(?:set to |at |on |in )?{_OLD}"
-        rf"(?:\s*[,;:–—-]+\s*|\s+)(?:and |but )?(?:it'?s |it is |that'?s |is |are )?"
-        rf"(?:now|today|these days)\s+(?:is |are |it'?s |it is |set to |at |on |in |uses? )?{_NEW}",
+        # was A, now B
+        rf"\b(?:was|were|had been|used to be|started (?:at|as))\s+(?:set to |at |on |in )?{_OLD}"
+        r"(?:\s*[,;:–—-]+\s*|\s+)(?:and |but )?(?:it'?s |it is |that'?s |is |are )?"
+        r"(?:now|today|these days)\s+(?:is |are |it'?s |it is |set to |at |on |in |uses? )?"
+        rf"{_NEW}",
+        # changed from A to B
         rf"\b{_CHANGE}\b.{{0,60}}?\bfrom\s+{_OLD}\s+(?:over to|to|into)\s+{_NEW}",
-        rf"\bfrom\s+{_OLD}\s+(?:over to|to|into)\s+{_NEW}",
+        # not A but B; instead of A, B; B instead of A; prefer B over A
         rf"\bnot\s+(?!only\b|just\b){_OLD},?\s+but\s+(?:rather\s+)?{_NEW}",
         rf"^\W*(?:instead of|rather than)\s+{_OLD},\s*{_NEW}",
-        rf"{_NEW},?\s+(?:instead of|rather than|in place of|and no longer|no longer)\s+{_OLD}(?=[\s,;.!)]|$)",
-        rf"\b(?:prefer|choose|chose|chosen|pick|picked|favou?r)\w*\s+{_NEW}\s+over\s+{_OLD}(?=[\s,;.!)]|$)",
+        rf"{_NEW},?\s+(?:instead of|rather than|in place of|(?:and )?no longer)\s+{_OLD}{_ENDS}",
+        rf"\b(?:prefer|choose|chose|chosen|pick|favou?r)\w*\s+{_NEW}\s+over\s+{_OLD}{_ENDS}",
+        # B replaces A; A was replaced by B; replace A with B; swap A for B; A → B
+        rf"(?P<new>{_SPAN.format(1)})\s+(?:has |have )?(?:replace[sd]?|supersede[sd]?)\s+"
+        rf"{_old(2)}(?!.{{0,40}}\b(?:with|by)\b)",
+        rf"{_old(1)}\s+(?:is|are|was|were|has been|have been|gets?|got)\s+"
+        rf"(?:replaced|superseded)\s+(?:with|by)\s+{_NEW}",
         rf"\breplac\w+\s+{_OLD}\s+(?:with|by)\s+{_NEW}",
         rf"\bswap\w*\s+(?:out\s+)?{_OLD}\s+for\s+{_NEW}",
-        rf"(?P<old>[^\s,;()]+)\s*(?:→|->|=>|➜)\s*(?P<new>[^\s,;()]+)",
-        rf"\b(?:no longer|anymore)\s+(?:uses?\s+|on\s+|at\s+|in\s+)?(?P<old>{_SPAN.format(2)})(?P<new>)",
-        rf"\b(?:used to (?:be|use|run on|live in)|previously|formerly|originally)\s+"
-        rf"(?P<old>{_SPAN.format(2)})(?P<new>)",
-        rf"\b(?:statt|anstatt|anstelle von)\s+(?P<old>{_SPAN.format(1)})(?P<new>)",
+        r"(?P<old>[^\s,;()]+)\s*(?:→|->|=>|➜)\s*(?P<new>[^\s,;()]+)",
+        # only A is told
+        rf"\b(?:no longer|anymore)\s+(?:uses?\s+|on\s+|at\s+|in\s+)?{_old(2)}(?P<new>)",
+        r"\b(?:used to (?:be|use|run on|live in)|previously|formerly|originally)\s+"
+        rf"{_old(2)}(?P<new>)",
+        # the same in other languages
+        rf"\b(?:statt|anstatt|anstelle von|au lieu de|en lugar de)\s+{_old(1)}(?P<new>)",
         rf"\bvon\s+{_OLD}\s+(?:auf|zu)\s+{_NEW}",
-        rf"\bau lieu de\s+(?P<old>{_SPAN.format(1)})(?P<new>)|\ben lugar de\s+(?P<old>\S+)(?P<new>)",
-        r"(?:从|由)(?P<old>[^，。,;]{1,20}?)(?:改为|改成|换成|换到|变成|迁移到|调整为)(?P<new>[^，。,;]{1,20})",
+        r"(?:从|由)(?P<old>[^，。,;]{1,20}?)(?:改为|改成|换成|换到|变成|迁移到|调整为)"
+        r"(?P<new>[^，。,;]{1,20})",
         r"(?P<old>[^、。，\s]{1,20})から(?P<new>[^、。，\s]{1,20})(?:に|へ)(?:変更|移行|切り替え|変え)",
         r"من\s+(?P<old>\S+(?:\s\S+)?)\s+إلى\s+(?P<new>\S+(?:\s\S+)?)",
     )
