@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,7 @@ def index(prefix: str) -> list[dict[str, str]]:
         return [r for r in rows if r["file"].startswith(prefix) and r["file"].endswith(".jsonl")]
 
 
-def write_lines(path: Path, entries: Iterable[Mapping[str, Any] | str]) -> Path:
+def write_lines(path: Path, entries: Iterable[object]) -> Path:
     """Write entries, or lines as they are given, one a line."""
     lines = (e if isinstance(e, str) else json.dumps(e, ensure_ascii=False) for e in entries)
     path.parent.mkdir(parents=True, exist_ok=True)

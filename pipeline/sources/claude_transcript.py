@@ -53,7 +53,7 @@ class Transcript:
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Take in the next entry of the file; one of an unknown type says nothing."""
-        kind = entry.get("type")
+        kind = text_of(entry.get("type"))
         if kind not in _KNOWN:
             return
         self.recognised = True
@@ -110,7 +110,7 @@ class Transcript:
         if hidden or self._agent:
             return
         blocks = blocks_of(mapping_of(entry.get("message")).get("content"))
-        kinds = {block.get("type") for block in blocks}
+        kinds = {text_of(block.get("type")) for block in blocks}
         given = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
         self._commands.update(filter(None, map(slash_command, given)))
         texts = [words for text in given if (words := persons_words(text))]

@@ -56,7 +56,7 @@ class Pi:
         recognised = ours = False
         said: list[Utterance] = []
         for _, entry in lines:
-            kind = entry.get("type")
+            kind = text_of(entry.get("type"))
             if kind not in _KNOWN:
                 continue
             recognised = True
