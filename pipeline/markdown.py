@@ -143,6 +143,12 @@ class Page:
         lf, cr = self.text.count("\n") - crlf, self.text.count("\r") - crlf
         return max(("\n", lf), ("\r\n", crlf), ("\r", cr), key=lambda pair: pair[1])[0]
 
+    @property
+    def title(self) -> Block | None:
+        """The level-1 heading that opens the page, if its first heading is one."""
+        first = next((block for block in self.blocks if block.heading_level), None)
+        return first if first is not None and first.heading_level == 1 else None
+
     def heading(self, section: str) -> Block | None:
         """The level-2 heading with this text, as written or else in another case."""
         headings = [block for block in self.blocks if block.heading_level == 2]
@@ -157,17 +163,10 @@ class Page:
 
         "" is the lead: what follows the title, or opens a page without one.
         """
-        first = 0
-        if section:
-            heading = self.heading(section)
-            if heading is None:
-                return ()
-            first = heading.index + 1
-        else:
-            for block in self.blocks:
-                if block.heading_level:
-                    first = block.index + 1 if block.heading_level == 1 else 0
-                    break
+        heading = self.heading(section) if section else self.title
+        if section and heading is None:
+            return ()
+        first = 0 if heading is None else heading.index + 1
         last = first
         while last < len(self.blocks) and not self.blocks[last].heading_level:
             last += 1

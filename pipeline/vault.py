@@ -1,0 +1,326 @@
+"""The vault's files: read strictly, written atomically, never outside their folders."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from pipeline.errors import VaultFault
+from pipeline.links import ArticleEntry
+from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Kind, Page, list_items, parse
+from pipeline.prose import flat, plain, reading
+from pipeline.resources import folder
+from pipeline.surgery import apply
+
+__all__ = ["ArticleEntry", "ChangedUnderneath", "Vault", "apply", "prepend_section"]
+
+_ARTICLES, _TALK, _META = "articles", "Talk", "Meta"
+_CLOSING = frozenset(name.casefold() for name in (HISTORY, SEE_ALSO, REFERENCES))
+_STEM_BYTES = 100
+# Reserved by Windows, whatever the ending; a vault may be synced there.
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+_RUN = re.compile(r"\brun (\S+)\s*\Z")
+_TALK_INTRO = "Questions about [[{stem}]]. Edit the article, then delete the entry that is settled."
+
+
+class ChangedUnderneath(VaultFault):
+    """The page is not the one the text was made from: somebody edited it meanwhile."""
+
+
+class Vault:
+    """The folder of Markdown at `root`. Paths are relative to it, with forward slashes.
+
+    Methods raise VaultFault, naming the file, for what cannot be read, written or must not be.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._entries: dict[Path, tuple[tuple[int, int], ArticleEntry]] = {}
+
+    # -------------------------------------------------------------- articles
+
+    def article_path(self, stem: str) -> str:
+        """Path of the article with this stem: where the user moved it, else where it would be."""
+        if not stem or stem.startswith(".") or re.search(r"[/\\\0]", stem):
+            raise VaultFault(f"{stem!r} cannot be the name of an article")
+        path = self._root / _ARTICLES / f"{stem}.md"
+        if not path.is_file():
+            path = self._articles().get(stem, path)
+        return path.relative_to(self._root).as_posix()
+
+    def stems(self) -> tuple[str, ...]:
+        """The stems of all articles, subfolders included, sorted."""
+        return tuple(sorted(self._articles()))
+
+    def read(self, stem: str) -> str | None:
+        """The article's text, byte for byte; None when there is none."""
+        return self._text(self._root / self.article_path(stem))
+
+    def catalog(self) -> list[ArticleEntry]:
+        """Every article that can be read, by stem. Unchanged files are not parsed again."""
+        fresh = {}
+        for stem, path in sorted(self._articles().items()):
+            try:
+                status = path.stat()
+                stamp = (status.st_mtime_ns, status.st_size)
+                known = self._entries.get(path)
+                if known is not None and known[0] == stamp:
+                    fresh[path] = known
+                    continue
+                text = path.read_bytes().decode("utf-8")
+            except (UnicodeDecodeError, OSError):
+                continue  # `read` says what is wrong to whoever wants this very page
+            fresh[path] = (stamp, _entry(stem, parse(text)))
+        self._entries = fresh
+        return [entry for _, entry in fresh.values()]
+
+    def stem_for(self, title: str, taken: Collection[str]) -> str:
+        """A file name for a new article: portable, at most 100 bytes, unlike any in `taken`."""
+        name = unicodedata.normalize("NFC", flat(title))
+        name = re.sub(r"[/\\:]", "-", name)
+        name = flat(re.sub(r"[#^\[\]|*?\"<>]", "", name)).lstrip(". ").rstrip(". ")
+        if _RESERVED.fullmatch(name):
+            name = f"{name.replace('.', ' ')} article"
+        used = {unicodedata.normalize("NFC", stem).casefold() for stem in taken}
+        stem = _cut(name, _STEM_BYTES) or "Untitled"
+        number = 2
+        while stem.casefold() in used:
+            ending = f" {number}"
+            stem = _cut(name or "Untitled", _STEM_BYTES - len(ending)) + ending
+            number += 1
+        return stem
+
+    # -------------------------------------------------------------- files
+
+    def hash(self, path: str) -> str:
+        """sha256 hex of the file's bytes, "" when there is none."""
+        try:
+            return hashlib.sha256(self._inside(path).read_bytes()).hexdigest()
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise VaultFault(f"cannot read {self._root / path}: {error.strerror}") from error
+
+    def write(self, path: str, text: str, *, expect: str) -> None:
+        """Put `text` in the file's place, all of it or none, keeping the file's permissions.
+
+        expect: the hash the file must have just before, "" for a new one. Raises
+        ChangedUnderneath, with nothing written, when it has another.
+        """
+        target = self._inside(path)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self._scratch(target)
+            temporary.unlink(missing_ok=True)
+            try:
+                self._fill(temporary, target, text.encode("utf-8"))
+                if self.hash(path) != expect:
+                    raise ChangedUnderneath(
+                        f"{target} was edited meanwhile", mend="nothing to do: it is tried again"
+                    )
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
+            _sync_folder(target.parent)
+        except UnicodeEncodeError as error:
+            raise VaultFault(f"the text for {target} is not Unicode: {error.reason}") from error
+        except OSError as error:
+            raise VaultFault(
+                f"cannot write {target}: {error.strerror}",
+                mend="check the folder's permissions and the free space",
+            ) from error
+
+    # -------------------------------------------------------------- Meta and Talk
+
+    def meta(self, name: str) -> str:
+        """The vault's Meta page of this file name, or the shipped one where the vault has none."""
+        text = self._text(self._root / _META / name)
+        return (folder("vault_meta") / name).read_text("utf-8") if text is None else text
+
+    def missing_meta(self) -> list[str]:
+        """Names of Meta pages the vault lacks, so that the shipped ones stand in for them."""
+        places = [place for place in _seeds(folder("vault_meta")) if place.startswith(f"{_META}/")]
+        return [PurePosixPath(p).name for p in places if not (self._root / p).is_file()]
+
+    def talk(self, stem: str, entries: Sequence[str]) -> tuple[str, str, str]:
+        """Path of the article's Talk page, its text, and its text with the entries it lacks.
+
+        An entry is one line of text. The page's text is "" when there is none yet.
+        """
+        path = f"{_TALK}/{PurePosixPath(self.article_path(stem)).name}"
+        before = self._text(self._root / path) or ""
+        known = set(list_items(before))
+        wanted = dict.fromkeys(flat(entry) for entry in entries)
+        lacking = [plain(entry) for entry in wanted if entry and entry not in known]
+        if not lacking:
+            return path, before, before
+        page = parse(before or f"# {plain(stem)}\n\n{_TALK_INTRO.format(stem=stem)}\n")
+        last = next((b for b in reversed(page.blocks) if b.kind is not Kind.BLANK), None)
+        nl = page.newline
+        lines = nl.join(f"- {entry}" for entry in lacking) + nl
+        if last is not None and last.open:
+            return path, before, f"{page.text[: last.start]}{lines}{nl}{page.text[last.start :]}"
+        start = "" if page.text.endswith(("\n", "\r")) else nl
+        if page.blocks[-1].kind not in (Kind.BLANK, Kind.LIST):
+            start += nl
+        return path, before, f"{page.text}{start}{lines}"
+
+    def seed(self, shipped: Traversable) -> list[Path]:
+        """Make the folders and every shipped page the vault lacks; return the files made."""
+        made = []
+        for name in (_ARTICLES, _TALK, _META):
+            (self._root / name).mkdir(parents=True, exist_ok=True)
+        for place, source in _seeds(shipped).items():
+            target = self._root / place
+            if not target.exists():
+                target.write_bytes(source.read_bytes())
+                made.append(target)
+        return made
+
+    # -------------------------------------------------------------- inside
+
+    def _articles(self) -> dict[str, Path]:
+        """Stem → file. Of two files with one name, the one nearer to the top counts."""
+        found: dict[str, Path] = {}
+        top = self._root / _ARTICLES
+        if top.is_dir():
+            self._inside(f"{_ARTICLES}/any.md")
+            paths = [p for p in top.rglob("*.md") if p.is_file() and not _is_hidden(p, top)]
+            for path in sorted(paths, key=lambda p: (len(p.parts), str(p))):
+                found.setdefault(unicodedata.normalize("NFC", path.stem), path)
+        return found
+
+    def _inside(self, path: str) -> Path:
+        """The file, certainly in articles/, Talk/ or Meta/ of this vault and no link elsewhere."""
+        parts = PurePosixPath(path).parts
+        target = self._root / path
+        home = self._root.resolve()
+        fits = len(parts) > 1 and parts[0] in (_ARTICLES, _TALK, _META) and ".." not in parts
+        if not fits or not target.parent.resolve().is_relative_to(home / parts[0]):
+            raise VaultFault(
+                f"{target} is outside the vault's pages",
+                mend=f"a folder of {self._root} may be a link to elsewhere: put a real one there",
+            )
+        if target.is_symlink():
+            raise VaultFault(
+                f"{target} is a link", mend="put the page itself in its place, or move it away"
+            )
+        return target
+
+    def _text(self, path: Path) -> str | None:
+        try:
+            return path.read_bytes().decode("utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError as error:
+            raise VaultFault(
+                f"{path} is not UTF-8 (byte {error.start})", mend="save it as UTF-8"
+            ) from error
+        except OSError as error:
+            raise VaultFault(f"cannot read {path}: {error.strerror}") from error
+
+    def _scratch(self, target: Path) -> Path:
+        """Where the new text waits: out of sight of Obsidian and sync, on the same file system."""
+        git = self._root / ".git"
+        if git.is_dir() and git.stat().st_dev == target.parent.stat().st_dev:
+            own = git / "nightly-memory"
+            own.mkdir(exist_ok=True)
+            return own / f"page-{os.getpid()}"
+        return target.with_name(f".{os.getpid()}.nightly-memory")
+
+    def _fill(self, temporary: Path, target: Path, content: bytes) -> None:
+        with temporary.open("xb") as file:
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o7777)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def prepend_section(text: str, section: str) -> str:
+    """The changelog with this section on top, under the page's introduction.
+
+    A section ends in `run ID`; a page that already tells of that run stays as it is.
+    """
+    page = parse(text)
+    run = _RUN.search(section)
+    told = {_RUN.search(block.raw.rstrip()) for block in page.blocks}
+    if run and run[1] in {found[1] for found in told if found}:
+        return text
+    nl = page.newline
+    lines = nl.join(section.strip("\r\n").splitlines())
+    first = next((block for block in page.blocks if block.heading_level == 2), None)
+    if first is not None:
+        return f"{text[: first.start]}{lines}{nl}{nl}{text[first.start :]}"
+    gap = "" if not text else nl if text.endswith(("\n", "\r")) else nl + nl
+    if page.blocks and page.blocks[-1].kind is Kind.BLANK:
+        gap = ""
+    return f"{text}{gap}{lines}{nl}"
+
+
+def _seeds(shipped: Traversable) -> dict[str, Traversable]:
+    """Where in a vault each shipped page goes. policy.toml stays with the program."""
+    places: dict[str, Traversable] = {}
+    for source in sorted(shipped.iterdir(), key=lambda entry: entry.name):
+        if source.name == "gitignore":
+            places[".gitignore"] = source
+        elif source.name == "README.md":
+            places["README.md"] = source
+        elif source.name.endswith(".md"):
+            places[f"{_META}/{source.name}"] = source
+    return places
+
+
+def _entry(stem: str, page: Page) -> ArticleEntry:
+    said = _frontmatter(page)
+    given = said.get("aliases")
+    aliases = given if isinstance(given, list) else [given]
+    title = said.get("title")
+    heading = page.title.heading_text if page.title else ""
+    lead = next((b for b in page.body("") if b.kind is Kind.PARAGRAPH), None)
+    return ArticleEntry(
+        stem=stem,
+        title=flat(str(title)) if title else heading or stem,
+        aliases=tuple(flat(str(alias)) for alias in aliases if alias),
+        lead=reading(lead.raw) if lead else "",
+        headings=tuple(
+            block.heading_text
+            for block in page.blocks
+            if block.heading_level == 2 and block.heading_text.casefold() not in _CLOSING
+        ),
+    )
+
+
+def _frontmatter(page: Page) -> dict[str, object]:
+    """The frontmatter's values; none where it is not YAML, which is the user's affair."""
+    lines = page.frontmatter.lstrip("\ufeff").splitlines()
+    try:
+        said = YAML(typ="safe", pure=True).load("\n".join(lines[1:-1]))
+    except (YAMLError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _cut(name: str, size: int) -> str:
+    """As many whole characters of `name` as fit into `size` bytes."""
+    return name.encode("utf-8")[:size].decode("utf-8", "ignore").rstrip(". ")
+
+
+def _is_hidden(path: Path, top: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(top).parts)
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
