@@ -182,10 +182,11 @@ _PLACEHOLDER = re.compile(
     r"""[<{*%…]|\$[A-Za-z_{(]|\.\.\.|x{3,}|your\b|your[_-]|my[_-]?(?:password|secret|token)\b
     |(?:os|process|import|env|config|settings|self|this|args|options|secrets)\b[.\[(]
     |(?:null|none|nil|true|false|undefined|string|str|text|bytes|required|optional|example|dummy
-    |password|passwd|secret|token|changeme|placeholder|redacted|hidden|empty|unset)\b.{0,2}\Z""",
+    |password|passwd|pass|secret|token|changeme|placeholder|redacted|hidden|empty|unset)\b.{0,2}\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CODE = re.compile(r"[A-Za-z_][\w.]*(?:[.(\[]|::|->)[\w.()\[\]>:-]*|[A-Za-z_]+\d?")
+_CALL = re.compile(r"[A-Za-z_][\w.]*\(")
 _FILE = re.compile(r"(?:~|\.{1,2})?/[a-z0-9._-]+/[a-z0-9._/-]+\Z")
 _WORDS = re.compile(r"[a-z]+(?:[-_.][a-z]+)*", re.IGNORECASE)
 
@@ -217,6 +218,8 @@ def _is_secret(value: str, *, named: str, quoted: bool, assigned: bool) -> bool:
     ):
         return False
     letters = any(char.isalpha() for char in value)
+    if not quoted and (not digit or _CALL.match(value)):
+        return False
     return letters and ((digit and len(set(value)) >= 6) or (len(value) >= 20 and _mixed(value)))
 
 
