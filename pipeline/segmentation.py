@@ -7,7 +7,6 @@ assistant's turn, since users open topics.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,11 +81,3 @@ def segments(
         runs.append((int(previous[end]), end - 1))
         end = int(previous[end])
     return runs[::-1]
-
-
-_SPACE = re.compile(r"\s+")
-
-
-def flatten(text: str) -> str:
-    """The text on one line."""
-    return _SPACE.sub(" ", text).strip()

@@ -14,11 +14,12 @@ from pipeline.models import Model, Reply
 from pipeline.prompts import Prompts
 from pipeline.records import Chunk, Claim, ClaimKind, Message
 from pipeline.support import check, evidence, well_formed
-from pipeline.text import similarity
+from pipeline.text import content_words, similarity
 from pipeline.transcript import windows
 
 STAGE = "synthesize"
 PURPOSE = "synthesize/claims"
+_WORTH_ASKING = 3  # content words; "yes, do that" states nothing by itself
 
 
 class _Proposed(BaseModel):
@@ -39,11 +40,20 @@ def extract(
 ) -> list[tuple[Claim, ...]]:
     """The claims of each chunk, refused ones included with their reason, in the model's order.
 
-    All windows of all chunks are asked in one batch. Raises InvalidReply when an answer is not the
+    The model is asked message by message (small models make good sentences of one message and
+    return a whole conversation as it is), all messages of all chunks in one batch. Raises InvalidReply when an answer is not the
     JSON that was asked for.
     """
     prompt = prompts.get(PURPOSE)
-    pieces = [windows(messages, policy.chunk.window_tokens, model.count) for _, messages in chunks]
+    pieces = [
+        [
+            text
+            for message in messages
+            if len(content_words(message.text)) >= _WORTH_ASKING
+            for text in windows([message], policy.chunk.window_tokens, model.count)
+        ]
+        for _, messages in chunks
+    ]
     replies = model.write(
         [prompts.ask(PURPOSE, {"transcript": text}) for texts in pieces for text in texts],
         stage=STAGE,
