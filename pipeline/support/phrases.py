@@ -25,7 +25,7 @@ _REFUSAL = regex.compile(
     regex.IGNORECASE | regex.VERBOSE,
 )
 _ELISION = regex.compile(
-    r"""\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|^\s*(?:\.\.\.|…)\s*$
+    r"""\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|^[ \t]*(?:\.\.\.|…)[ \t]*$
     |\b(?:the\s)?(?:rest|remainder|remaining\s\w+|other\ssections?|everything\selse)\s(?:of\s[\w\s]{1,30}\s)?
       (?:is\s|are\s|remains?\s|stays?\s)?(?:unchanged|as\s(?:before|is)|the\ssame)\b
     |[\[(<]\s*(?:unchanged|existing\s\w+|no\schanges?|omitted|truncated|continued?|rest\sof[^\])>]*|previous\scontent)\s*[\])>]
@@ -51,9 +51,10 @@ _META_TALK = regex.compile(
 )
 _ECHO = regex.compile(
     r"""\$\{?[a-z_]{2,}\}?(?![\w/])|\{\{?\s*[a-z_]{2,}\s*\}?\}|<\s*[a-z][a-z _]{1,30}\s*>(?!.*</)
-    |\b(?:SUBJECT|PLACEHOLDER|TOPIC|OBJECT|PREDICATE|YOUR_[A-Z_]+|INSERT_[A-Z_]+|XXX+|TBD|TODO|FIXME)\b
+    |\b(?:SUBJECT|PLACEHOLDER|TOPIC|PREDICATE|YOUR_[A-Z_]+|INSERT_[A-Z_]+|XXX+|TBD)\b
     |(?i:\[(?:insert|your|name|date|topic|subject|value)\b[^\]]*\]|\blorem\sipsum\b|\bexample\ssubject\b|\bother\ssubject\b)
-    |(?i:^\s*(?:claims?|facts?|messages?|sentences?|output|answer|response|section|instructions?)\s*(?:\d+\s*)?:)""",
+    |(?i:^[ \t]*(?:claims?|facts?|messages?|sentences?|output|answer|response|section|instructions?)
+      \s*(?:\d+\s*)?:)""",
     regex.VERBOSE | regex.MULTILINE,
 )
 _AT_AGENT = regex.compile(
@@ -66,7 +67,7 @@ _AT_AGENT = regex.compile(
     |\bdo\snot\s(?:tell|inform|alert|warn|mention\s(?:this|it)\sto)\sthe\suser\b|\bwithout\stelling\sthe\suser\b
     |\b(?:ai|llm|any|every|the|all|dear|future)?\s?(?:agents?|assistants?|models?|llms?|claude|chatgpt)\s
       (?:reading\sthis|that\sreads?\sthis|who\sreads?\sthis|must\s(?:now\s|always\s|first\s)?(?:run|execute|delete|send|upload|fetch|download|follow|obey|ignore|install|call|open|write))
-    |<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|^\s*(?:system|assistant|human|user)\s*:\s
+    |<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|^[ \t]*(?:system|assistant|human|user)\s*:\s
     |\b(?:begin|end)\s(?:system\s)?(?:prompt|instructions)\b
     |\b(?:exfiltrate|upload|send|post)\s(?:all\s|any\s|the\s|your\s|its\s)*(?:secrets?|credentials?|api\skeys?|tokens?|passwords?)\b
     |\bignorier\w*\s(?:alle\s)?(?:vorherigen|bisherigen)\s(?:an)?weisungen\b|\bignore[zr]?\s(?:toutes\s)?les\sinstructions\b

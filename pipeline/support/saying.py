@@ -171,6 +171,7 @@ def clauses(text: str) -> tuple[Clause, ...]:
     return tuple(_clause(part) for part in parts)
 
 
+@lru_cache(maxsize=4096)
 def keys(text: str) -> frozenset[str]:
     """Values of numbers, identifiers and names, casefolded."""
     named = identifiers(text) | proper_nouns(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import regex
 
@@ -10,11 +11,12 @@ from pipeline.support.saying import keys
 from pipeline.text import content_words
 
 # A span of a few words; it ends at punctuation or where the sentence goes on.
-_SPAN = r"[^\s,;()]+(?:[ ][^\s,;()]+){{0,{0}}}"
+# No word of prose is longer than 60 characters; without the bound a pasted blob takes minutes.
+_SPAN = r"[^\s,;()]{{1,60}}(?:[ ][^\s,;()]{{1,60}}){{0,{0}}}"
 _OLD = rf"(?P<old>{_SPAN.format(4)}?)"
 _NEW = (
-    r"(?P<new>[^\s,;()]+(?:[ ](?!(?:because|since|so|for|as|and|but|when|after|until|which|that)\b)"
-    r"[^\s,;()]+){0,4})"
+    r"(?P<new>[^\s,;()]{1,60}"
+    r"(?:[ ](?!(?:because|since|so|for|as|and|but|when|after|until|which|that)\b)[^\s,;()]{1,60}){0,4})"
 )
 _CHANGE = (
     r"(?:chang|switch|mov|migrat|rais|increas|reduc|lower|bump|upgrad|downgrad|went|go|renam|updat"
@@ -49,7 +51,7 @@ _TURNS = tuple(
         rf"(?:replaced|superseded)\s+(?:with|by)\s+{_NEW}",
         rf"\breplac\w+\s+{_OLD}\s+(?:with|by)\s+{_NEW}",
         rf"\bswap\w*\s+(?:out\s+)?{_OLD}\s+for\s+{_NEW}",
-        r"(?P<old>[^\s,;()]+)\s*(?:→|->|=>|➜)\s*(?P<new>[^\s,;()]+)",
+        r"(?P<old>[^\s,;()]{1,60})\s*(?:→|->|=>|➜)\s*(?P<new>[^\s,;()]{1,60})",
         # only A is told
         rf"\b(?:no longer|anymore)\s+(?:uses?\s+|on\s+|at\s+|in\s+)?{_old(2)}(?P<new>)",
         r"\b(?:used to (?:be|use|run on|live in)|previously|formerly|originally)\s+"
@@ -60,7 +62,7 @@ _TURNS = tuple(
         r"(?:从|由)(?P<old>[^，。,;]{1,20}?)(?:改为|改成|换成|换到|变成|迁移到|调整为)"
         r"(?P<new>[^，。,;]{1,20})",
         r"(?P<old>[^、。，\s]{1,20})から(?P<new>[^、。，\s]{1,20})(?:に|へ)(?:変更|移行|切り替え|変え)",
-        r"من\s+(?P<old>\S+(?:\s\S+)?)\s+إلى\s+(?P<new>\S+(?:\s\S+)?)",
+        r"من\s+(?P<old>\S{1,60}(?:\s\S{1,60})?)\s+إلى\s+(?P<new>\S{1,60}(?:\s\S{1,60})?)",
     )
 )
 _SPOKEN_OF_AS_PAST = regex.compile(
@@ -82,7 +84,8 @@ class Turn:
     new: frozenset[str]
 
 
-def turns(sentence: str) -> list[Turn]:
+@lru_cache(maxsize=1024)
+def turns(sentence: str) -> tuple[Turn, ...]:
     """Every change from an old value to a new one that `sentence` tells."""
     found = []
     for pattern in _TURNS:
@@ -90,7 +93,7 @@ def turns(sentence: str) -> list[Turn]:
             old, new = _tokens(match.group("old") or ""), _tokens(match.group("new") or "")
             if old - new:
                 found.append(Turn(old - new, new - old))
-    return found
+    return tuple(found)
 
 
 def outdated(claim: str, sentence: str) -> str:

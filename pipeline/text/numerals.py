@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 import regex
 
@@ -124,7 +125,8 @@ class Quantity:
         return f"{self.value} {self.unit}" if self.unit else self.value
 
 
-def quantities(text: str) -> list[Quantity]:
+@lru_cache(maxsize=4096)
+def quantities(text: str) -> tuple[Quantity, ...]:
     """Every number, date, time and version of `text`, in order.
 
     A date that cannot be (31 February) is read as plain numbers' digits, never corrected.
@@ -133,7 +135,7 @@ def quantities(text: str) -> list[Quantity]:
     for match in _PATTERN.finditer(_ascii_digits(text)):
         value, unit, kind = _read(match)
         found.append(Quantity(value, unit, kind, match.start(), match.end()))
-    return found
+    return tuple(found)
 
 
 def numbers(text: str) -> frozenset[str]:

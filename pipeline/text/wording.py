@@ -34,7 +34,7 @@ _DEFINITION = regex.compile(
 )
 _MARKUP = regex.compile(
     r"""
-      \[\^[^\]\s]+\]                              # footnote mark
+      \[\^[^\]\s]{1,100}\]                              # footnote mark
     | (?<=\])\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:[ ]"[^"\n]*")?\)   # link target
     | <!--.*?-->
     | (?<=\[\[)[^\]|\n]+\|(?=[^\]\n]+\]\])        # wikilink target before its shown text
