@@ -115,11 +115,16 @@ def desk(
     since: datetime | None,
     say: Say,
     now: Clock = utc_now,
+    rehearsing: Config | None = None,
 ) -> Desk:
-    """Open everything and begin a run. Raises ConfigFault when there is no vault yet."""
+    """Open everything and begin a run. Raises ConfigFault when there is no vault yet.
+
+    rehearsing: the real config when `config` is that of a rehearsal.
+    """
+    real = rehearsing or config
     vault, history = Vault(config.vault), History(config.vault)
     if not (config.vault / ".git").is_dir():
-        raise ConfigFault(f"there is no vault at {config.vault}", mend="run `memory init` first")
+        raise ConfigFault(f"there is no vault at {real.vault}", mend="run `memory init` first")
     store = Store(config.store_path)
     prompts = Prompts(folder("prompts"))
     moment = now()
@@ -134,6 +139,7 @@ def desk(
         run=run,
         since=since or _horizon(store, config),
         config=config,
+        own_folders=(real.vault, real.cache_dir),
         policy=load_policy(),
         store=store,
         archive=Archive(config.archive_dir),

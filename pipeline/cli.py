@@ -95,7 +95,8 @@ def init(vault: VaultOption = None) -> None:
     seeded = Vault(config.vault).seed(folder("vault_meta"))
     history.init()
     if seeded:
-        history.commit(seeded, "init: the vault's pages")
+        pages = [path.relative_to(config.vault).as_posix() for path in seeded]
+        history.commit(pages, "init: the vault's pages")
     verb = "made" if seeded else "stands as it was"
     out.print(f"vault {config.vault}: {verb}", highlight=False)
     out.print("next: memory synthesize --dry-run", highlight=False)
@@ -137,17 +138,22 @@ def synthesize(
     with one_run(config.lock_path):
         if dry_run:
             with assemble.rehearsal(config) as copies:
-                status = _run(copies, moment, stage, as_json=as_json, show_diff=True)
+                status = _run(copies, moment, stage, as_json=as_json, rehearsing=config)
         else:
-            status = _run(config, moment, stage, as_json=as_json, show_diff=False)
+            status = _run(config, moment, stage, as_json=as_json)
     if code := {"partial": EXIT_PARTIAL, "stopped": EXIT_STOPPED}.get(status):
         raise typer.Exit(code)
 
 
 def _run(
-    config: Config, since: datetime | None, stage: str, *, as_json: bool, show_diff: bool
+    config: Config,
+    since: datetime | None,
+    stage: str,
+    *,
+    as_json: bool,
+    rehearsing: Config | None = None,
 ) -> str:
-    """One run on `config`'s places; prints its result and returns its status."""
+    """One run on `config`'s places; prints its result, of a rehearsal the diff; returns its status."""
     from pipeline import assemble, orchestrator
     from pipeline.progress import watcher
 
@@ -160,17 +166,19 @@ def _run(
     models = assemble.real_models(config)
     stream = sys.stdout if as_json else sys.stderr
     with watcher(stream, json=as_json) as say:
-        desk = assemble.desk(config, models=models, since=since, say=say)
+        desk = assemble.desk(
+            config, models=models, since=since, say=say, rehearsing=rehearsing
+        )
         before = desk.history.head()
         status = orchestrator.run(
             desk, orchestrator.Control(config.max_minutes), only=stage
         )
-    diff = desk.history.diff(before, desk.history.head()) if show_diff else ""
+    diff = desk.history.diff(before, desk.history.head()) if rehearsing else ""
     results, spent = desk.results, desk.store.runs.spent(desk.run)
     desk.store.close()
     if as_json:
         told = {"run": desk.run, "status": status, "model": name, "spent": spent}
-        told |= results.as_json() | ({"diff": diff} if show_diff else {})
+        told |= results.as_json() | ({"diff": diff} if rehearsing else {})
         sys.stdout.write(json.dumps(told, ensure_ascii=True) + "\n")
         return status
     if diff:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from pipeline.archive import Archive
 from pipeline.config import Config, Policy
@@ -23,6 +24,7 @@ class Desk:
     """The concrete parts of one run.
 
     run: the run's id. since: conversations not updated after it are left alone; None = all.
+    own_folders: the real vault and cache, also in a rehearsal: sessions in them are our own.
     now: the clock, aware UTC. embedder: None when none is installed (chunking and placement then
     go by words alone). results: what the run did so far. say: tells whoever watches.
     """
@@ -30,6 +32,7 @@ class Desk:
     run: str
     since: datetime | None
     config: Config
+    own_folders: tuple[Path, ...]
     policy: Policy
     store: Store
     archive: Archive

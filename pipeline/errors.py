@@ -4,7 +4,8 @@
     ├── ConfigFault (3)    a setting or an argument is wrong
     ├── SourceFault (4)    transcripts cannot be read at all
     ├── ModelFault (5)     the model is missing, broken or unusable
-    │   └── InvalidReply   the model answered, but not in the form asked for (retried)
+    │   ├── InvalidReply   the model answered, but not in the form asked for (retried)
+    │   └── PromptTooLong  one prompt is larger than allowed (that job fails, the run goes on)
     ├── VaultFault (6)     the vault or its git repository refuses
     ├── StoreFault (7)     memory.sqlite or the archive refuses
     └── BusyFault (8)      another run holds the lock
@@ -52,6 +53,10 @@ class ModelFault(MemoryFault):
 
 class InvalidReply(ModelFault):
     """The model answered, but not in the form asked for; worth another try with a new seed."""
+
+
+class PromptTooLong(ModelFault):
+    """One prompt has more tokens than allowed; it is refused, never cut."""
 
 
 class VaultFault(MemoryFault):

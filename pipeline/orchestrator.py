@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from pipeline.desk import Desk
-from pipeline.errors import InvalidReply, MemoryFault, ModelFault, StoreFault
+from pipeline.errors import InvalidReply, MemoryFault, ModelFault, PromptTooLong, StoreFault
 from pipeline.publish import Press, heal
 from pipeline.records import Done, Event, Failed, Held, Outcome, Skipped
 from pipeline.stages import Stage, changelog, chunk, cluster, ingest, synthesize, wikify
@@ -140,12 +140,27 @@ def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
         for start in range(0, len(jobs), size):
             control.check()
             batch = jobs[start : start + size]
+            spent = desk.store.runs.spent(desk.run)
             for number, (job, result) in enumerate(_results(stage, batch, desk)):
                 outcome = _kept(stage, result, desk, control)
                 if not isinstance(outcome, Done):
                     tried.add(stage.key(job))
                 _record(stage, job, outcome, desk)
-                desk.say(Event(stage.NAME, start + number + 1, len(jobs), stage.key(job)))
+                desk.say(
+                    Event(
+                        stage.NAME,
+                        start + number + 1,
+                        len(jobs),
+                        stage.key(job),
+                        _speed(spent, desk.store.runs.spent(desk.run)),
+                    )
+                )
+
+
+def _speed(before: dict[str, float], after: dict[str, float]) -> float:
+    """Tokens written per second of model time between two readings."""
+    seconds = after["seconds"] - before["seconds"]
+    return (after["output_tokens"] - before["output_tokens"]) / seconds if seconds else 0.0
 
 
 def _results(stage: Stage, jobs: Sequence[Any], desk: Desk) -> Iterator[tuple[Any, Any]]:
@@ -184,7 +199,7 @@ def _failed(stage: Stage, error: Exception) -> Failed:
 
 def _ends_the_run(error: Exception) -> bool:
     """A missing model or a broken store fails every job alike; anything else is the job's own."""
-    if isinstance(error, InvalidReply):
+    if isinstance(error, InvalidReply | PromptTooLong):
         return False
     return isinstance(error, ModelFault | StoreFault)
 

@@ -36,7 +36,8 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
             vectors[row, zlib.crc32(word.encode()) % _DIMENSIONS] += 1.0
         if not vectors[row].any():
             vectors[row, 0] = 1.0
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
 
 
 def segments(

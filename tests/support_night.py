@@ -236,7 +236,8 @@ def make_vault() -> Config:
     config = load_config(timezone="UTC", since_days="all")
     History(config.vault).init()
     seeded = Vault(config.vault).seed(folder("vault_meta"))
-    History(config.vault).commit(seeded, "init", at=NIGHT - timedelta(days=1))
+    pages = [path.relative_to(config.vault).as_posix() for path in seeded]
+    History(config.vault).commit(pages, "init", at=NIGHT - timedelta(days=1))
     return config
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import ModelFault
+from pipeline.errors import ModelFault, PromptTooLong
 from pipeline.models import Account, Ask, Choice, Grammar, Reply, blas
 from pipeline.records import Call
 
@@ -173,7 +173,7 @@ class MlxModel:
         prompts = [engine.chat.encode(ask) for ask in asks]
         for prompt in prompts:
             if len(prompt.tokens) > self._max_prompt_tokens:
-                raise ModelFault(
+                raise PromptTooLong(
                     f"A prompt for {purpose} has {len(prompt.tokens)} tokens, more than the "
                     f"{self._max_prompt_tokens} allowed.",
                     mend="Raise the limit on prompt tokens, or use a model that can read more.",

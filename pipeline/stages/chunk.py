@@ -79,7 +79,7 @@ def _cut(conversation: Conversation, desk: Desk) -> list[tuple[Chunk, Sequence[M
     texts = [message.text for message in messages]
     vectors = desk.embedder.embed(texts) if desk.embedder else word_vectors(texts)
     turns = [Turn(message.role == "user", desk.model.count(line(message))) for message in messages]
-    cut = []
+    cut: list[tuple[Chunk, Sequence[Message]]] = []
     for number, (first, last) in enumerate(segments(vectors, turns, desk.policy.chunk)):
         span = messages[first : last + 1]
         cut.append(

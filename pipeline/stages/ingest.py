@@ -176,7 +176,7 @@ def _left_out(session: Session, job: Job, desk: Desk) -> LeftOut | None:
     first = next((u.text for u in session.utterances if u.role is Role.USER), "")
     folder = PurePath(_most_frequent(u.cwd for u in session.utterances))
     if first.lstrip().startswith(SENTINEL) or any(
-        folder.is_relative_to(own) for own in (desk.config.vault, desk.config.cache_dir)
+        folder.is_relative_to(own) for own in desk.own_folders
     ):
         return because("a session of nightly-memory itself")
     folders = {u.cwd for u in session.utterances if u.cwd}

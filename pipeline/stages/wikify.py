@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from pipeline.buckets_page import append_buckets, read_buckets
 from pipeline.gates import Context, judge
-from pipeline.links import first_mentions, wikilinks
+from pipeline.links import ArticleEntry, first_mentions, wikilinks
 from pipeline.markdown import parse
 from pipeline.publish import Press, digest, publish
 from pipeline.records import Bucket, Done, Draft, Edit, Failed, Outcome, SetSeeAlso, Skipped
 from pipeline.stages import Desk
 from pipeline.store.ledger import Folding, PageFile
+from pipeline.surgery import apply
 from pipeline.synthesis.compose import messages_of
 from pipeline.synthesis.folding import section_words
-from pipeline.vault import ArticleEntry, ChangedUnderneath, apply
+from pipeline.vault import ChangedUnderneath
 
 NAME = "wikify"
 _BUCKETS = "Meta/Buckets.md"

@@ -108,7 +108,8 @@ def _judged(
     for ordinal, proposed in enumerate(proposals):
         text = " ".join(proposed.text.split())
         kept = [claim for claim in claims if not claim.dropped_reason]
-        messages_found, score, reason = (), 0.0, ""
+        messages_found: tuple[int, ...] = ()
+        score, reason = 0.0, ""
         if len(kept) >= policy.synthesize.claims_per_chunk:
             reason = "more claims than one chunk may give"
         elif any(similarity(text, k.text) >= policy.synthesize.duplicate for k in kept):

@@ -25,10 +25,10 @@ from pipeline.records import (
 )
 from pipeline.store.buckets import normalised
 from pipeline.store.ledger import Folding
+from pipeline.surgery import apply
 from pipeline.synthesis.compose import compose, messages_of
 from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said_at, statements
 from pipeline.text import prose_words, words
-from pipeline.vault import apply
 
 LEAD = ""
 _MARK = re.compile(r"\[\^[^\]]+\]")
