@@ -60,7 +60,7 @@ class Demo:
     def conversation(self, conv: str) -> list[dict[str, Any]]:
         """The archived messages of a conversation, in order."""
         (path,) = self.archive.rglob(f"{conv}.jsonl.zst")
-        text = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes()).decode()
+        text = zstandard.decompress(path.read_bytes()).decode()
         lines = [json.loads(line) for line in text.splitlines()]
         return [line for line in lines if "text" in line and "role" in line]
 
@@ -122,9 +122,10 @@ def citations(page: Path) -> dict[str, re.Match[str]]:
 
 
 def plain(text: str) -> str:
-    """A sentence without wikilinks, code ticks and emphasis."""
+    """A sentence without wikilinks, code ticks, emphasis and escapes."""
     text = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", text)
-    return re.sub(r"[`*_]{1,2}", "", text)
+    text = re.sub(r"(?<!\\)[`*]{1,2}", "", text)
+    return re.sub(r"\\([^\w\s])", r"\1", text)
 
 
 def telling(sentence: str, date: str) -> list[str]:
@@ -205,14 +206,22 @@ def git_is_clean_and_knows_why(demo: Demo) -> None:
 
 
 def nothing_secret_stays(demo: Demo) -> None:
-    """The secrets planted in the fixtures stand nowhere but in the transcripts themselves."""
-    planted = re.findall(r"PLANTED[-_]?[A-Za-z0-9_-]+|sk-[A-Za-z0-9-]{20,}", demo.transcripts())
-    kept = [path for path in demo.home.rglob("*") if path.is_file() and path.suffix != ".jsonl"]
-    written = [path for path in demo.vault.rglob("*") if path.is_file()]
-    for path in (*kept, *written):
-        data = path.read_bytes()
-        for secret in planted:
-            assert secret.encode() not in data, path
+    """What the transcripts hide stands in no file, archive, database, log or git object."""
+    said = demo.transcripts()
+    hidden = re.findall(r"AKIA[0-9A-Z]{16}", said) + re.findall(r"://[^\s:/]+:([^\s@]+)@", said)
+    assert len(set(hidden)) == 2, "the fixtures hold a key and a password"
+    for span in re.findall(r"<private>(.*?)</private>", said, re.DOTALL):
+        hidden += [part.strip() for part in span.splitlines() if part.strip()]
+    assert len(set(hidden)) > 2, "the fixtures hold a private span"
+    written: dict[str, bytes] = {"git": demo.git("log", "-p", "--all").encode()}
+    for path in (*demo.home.rglob("*"), *demo.vault.rglob("*")):
+        if path.is_file() and path.suffix != ".jsonl":
+            data = path.read_bytes()
+            packed = path.suffix == ".zst"
+            written[str(path)] = zstandard.decompress(data) if packed else data
+    for place, data in written.items():
+        for secret in hidden:
+            assert secret.encode() not in data, f"{place} holds {secret!r}"
 
 
 def another_night_is_silent(demo: Demo) -> None:
