@@ -16,7 +16,8 @@ _SPAN = r"[^\s,;()]{{1,60}}(?:[ ][^\s,;()]{{1,60}}){{0,{0}}}"
 _OLD = rf"(?P<old>{_SPAN.format(4)}?)"
 _NEW = (
     r"(?P<new>[^\s,;()]{1,60}"
-    r"(?:[ ](?!(?:because|since|so|for|as|and|but|when|after|until|which|that)\b)[^\s,;()]{1,60}){0,4})"
+    r"(?:[ ](?!(?:because|since|so|for|as|and|but|when|after|until|which|that)\b)"
+    r"[^\s,;()]{1,60}){0,4})"
 )
 _CHANGE = (
     r"(?:chang|switch|mov|migrat|rais|increas|reduc|lower|bump|upgrad|downgrad|went|go|renam|updat"
