@@ -30,7 +30,7 @@ _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\
 _JOINED = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{_UNSPACED}]]"
 _EDGE = regex.compile(_JOINED, regex.V1)
 _FEWEST_CHARACTERS = 3
-_FEWEST_UNSPACED = 2
+_FEWEST_TELLING = 2  # of capitals, or of a script that writes words in few characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,8 @@ def _names(catalog: Sequence[ArticleEntry]) -> dict[str, str]:
 
 
 def _is_linkable(name: str) -> bool:
-    fewest = _FEWEST_CHARACTERS if name.isascii() else _FEWEST_UNSPACED
+    telling = name.isupper() or not name.isascii()
+    fewest = _FEWEST_TELLING if telling else _FEWEST_CHARACTERS
     return len(name) >= fewest and not regex.search(r"[\[\]|\r\n]|^\s|\s$|^\d+$", name)
 
 

@@ -115,7 +115,7 @@ class _Surgery:
     def perform(self, draft: Draft) -> str:
         patients: dict[SentenceRef, _Patient] = {}
         sections: dict[str, tuple[str, list[CitedSentence]]] = {}
-        history: list[str] = []
+        older: list[AppendHistory] = []
         see_also: list[str] = []
         links: list[LinkFirstMention] = []
         for edit in draft.edits:
@@ -130,17 +130,17 @@ class _Surgery:
                 case AppendSentences(section=name, sentences=added):
                     key = flat(name).casefold()
                     sections.setdefault(key, (flat(name), []))[1].extend(added)
-                case AppendHistory(sentence=sentence, date=date):
-                    history.append(f"- {date}: {self._render(sentence)}")
+                case AppendHistory():
+                    older.append(edit)
                 case LinkFirstMention():
                     links.append(edit)
                 case SetSeeAlso(titles=titles):
                     see_also.extend(titles)
-        for patient in patients.values():
-            history += self._treat(patient)
+        moved = [line for patient in patients.values() for line in self._treat(patient)]
         self._link(links, [p for p in patients.values() if p.successors])
         for name, sentences in sections.values():
             self._append(name, sentences)
+        history = [f"- {edit.date}: {self._render(edit.sentence)}" for edit in older] + moved
         self._append_lines(HISTORY, history, Kind.LIST)
         self._append_lines(SEE_ALSO, self._new_links(see_also), Kind.LIST)
         self._append_lines(REFERENCES, self._notes.added, Kind.DEFINITION)
