@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub import HfApi, hf_hub_download
 from huggingface_hub.errors import (
     HfHubHTTPError,
     LocalEntryNotFoundError,
@@ -20,14 +20,14 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.hf_api import ModelInfo
 from huggingface_hub.utils.tqdm import disable_progress_bars
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential, wait_random
 
 from pipeline.errors import ModelFault
 
 # Weights, tokenizer, configuration. No *.py: a model's own code is never run here.
 _WANTED = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model")
 _TRANSIENT_STATUS = {408, 425, 429, 500, 502, 503, 504}
-_ATTEMPTS = 6
+_ATTEMPTS = 4  # the hub library retries by itself too, a few times for each of these
 _FIRST_PAUSE = 1.0  # seconds; doubled after each attempt
 _LONGEST_PAUSE = 60.0
 
@@ -51,7 +51,8 @@ def download(
     retrying = Retrying(
         retry=retry_if_exception(_transient),
         stop=stop_after_attempt(_ATTEMPTS),
-        wait=wait_exponential_jitter(initial=first_pause, max=_LONGEST_PAUSE, jitter=first_pause),
+        wait=wait_exponential(multiplier=first_pause, max=_LONGEST_PAUSE)
+        + wait_random(0, first_pause),
         reraise=True,
     )
     try:
@@ -63,15 +64,17 @@ def download(
             raise ModelFault(f"{hub_name} on the hub has no safetensors weights.")
         total = sum(size for size, _ in expected.values())
         with _watched(folder, total, f"fetching {hub_name}", progress):
-            retrying(
-                snapshot_download,
-                hub_name,
-                # One commit throughout, or files of two versions could be mixed.
-                revision=info.sha,
-                local_dir=folder,
-                allow_patterns=list(expected),
-                endpoint=endpoint,
-            )
+            for name in expected:
+                retrying(
+                    hf_hub_download,
+                    hub_name,
+                    name,
+                    # One commit throughout, or files of two versions could be mixed.
+                    revision=info.sha,
+                    local_dir=folder,
+                    cache_dir=work / "cache",
+                    endpoint=endpoint,
+                )
     except (OSError, ValueError, RuntimeError) as fault:
         raise _explained(hub_name, fault) from fault
     except Exception as fault:

@@ -25,7 +25,9 @@ class Listed:
 def listing(models_dir: Path) -> list[Listed]:
     """Hub models first, then those that ship in package files."""
     hub = [
-        Listed(m.alias, m.hub_name, m.download_gb, m.memory_gb, m.licence, _has(m.alias, models_dir))
+        Listed(
+            m.alias, m.hub_name, m.download_gb, m.memory_gb, m.licence, _has(m.alias, models_dir)
+        )
         for m in HUB_MODELS
     ]
     registry = [
