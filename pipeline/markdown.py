@@ -326,9 +326,14 @@ def _paragraph_sentences(block: Block) -> Iterator[Sentence]:
     spans = _unescaped_spans(block)
     marks = [token for token in block.inlines if token.kind == "mark"]
     owners = [_owner(spans, token.start) for token in marks]
+    at = 0
     for index, (start, end) in enumerate(spans):
         own = [token for token, owner in zip(marks, owners, strict=True) if owner == index]
-        yield _sentence(block.raw, start, max([end, *(token.end for token in own)]), own)
+        # a mark can end the sentence before and yet be where the splitter begins the next one
+        start = max(start, at)
+        if start < end:
+            at = max([end, *(token.end for token in own)])
+            yield _sentence(block.raw, start, at, own)
 
 
 def _owner(spans: list[tuple[int, int]], at: int) -> int:

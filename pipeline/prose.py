@@ -110,7 +110,7 @@ _ESCAPED = re.compile(
     | (?<![^\W_])_ | _(?![^\W_])         # emphasis; an underscore inside a word is none
     | ~(?=~) | (?<=~)~                   # struck out
     | =(?==) | (?<==)=                   # highlighted
-    | %(?=[%>}}]) | (?<=[%<{{])%         # Obsidian comments, template ends
+    | %(?=%) | (?<=[%<{{])%              # Obsidian comments, templates
     | \{{(?=\{{) | (?<=\{{)\{{           # template variables
     | (?<!\S)\#(?!\d+(?:[\s.,;:!?)]|\Z)) # tags; a number is none
     | (?<!\S)\^(?=\w)                    # block ids
@@ -123,7 +123,7 @@ _NUMBERED = re.compile(r"\d{1,9}([.)])(?=\s|\Z)")
 _URL = re.compile(r"https?://[^\s<>\[\]`\"\\]+")
 _FREE_IN_URL = frozenset("_*~=&#^")
 # Plugins run inline code that begins so (Dataview, Meta Bind), and Templater runs `<% %>` anywhere.
-_RUNS = re.compile(r"`+\s*(?:\$?=|(?:INPUT|VIEW|BUTTON)\[)|<%|%>")
+_RUNS = re.compile(r"`+\s*(?:\$?=|(?:INPUT|VIEW|BUTTON)\[)|<%")
 
 
 def plain(text: str) -> str:

@@ -168,6 +168,13 @@ def test_marks_in_code_are_code() -> None:
     assert sentence.text == "Use `a[^9]. B` and ``x`[^8]`` here."
 
 
+def test_a_mark_with_a_colon_belongs_to_one_sentence() -> None:
+    """Where a mark ends one sentence, the next begins behind it."""
+    first, second = _paragraph("是的。[^1]: more of it.\n").sentences
+    assert (first.text, first.marks) == ("是的。", ("1",))
+    assert (second.text, second.marks) == (": more of it.", ())
+
+
 def test_escaped_mark_is_text() -> None:
     """`\\[^1]` is what somebody wrote about footnotes."""
     [sentence] = _paragraph("Write \\[^1] for a note.[^2]\n").sentences
@@ -250,9 +257,7 @@ def test_plain_text_is_one_paragraph_that_does_nothing(text: str) -> None:
         if token.kind == "code":
             prose.append(line[at : token.start])
             at = token.end
-    assert not re.search(
-        r"\[\[|(?<!\\)[<\[\]`]|!\[|%%|==|\{\{|<%|%>", "\n".join([*prose, line[at:]])
-    )
+    assert not re.search(r"\[\[|(?<!\\)[<\[\]`]|!\[|%%|==|\{\{|<%", "\n".join([*prose, line[at:]]))
     assert "<%" not in line
     line.encode()
 
@@ -264,7 +269,7 @@ def test_plain_text_is_one_paragraph_that_does_nothing(text: str) -> None:
         ("an ![image](http://x.example/a.png)", r"an !\[image\](http://x.example/a.png)"),
         ("fake[^1] mark", r"fake\[^1\] mark"),
         ("<script>x</script>", r"\<script>x\</script>"),
-        ("run <% tp.x %> now", r"run \<\% tp.x \%> now"),
+        ("run <% tp.x %> now", r"run \<\% tp.x %> now"),
         ("{{date}}", r"\{\{date}}"),
         ("a %%hidden%% b", r"a \%\%hidden\%\% b"),
         ("is ==marked==", r"is \=\=marked\=\="),
