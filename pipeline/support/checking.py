@@ -151,7 +151,7 @@ def _is_answered(question: Saying, claim: str, said: Sequence[Saying]) -> bool:
     return any(
         values & one.keys if values else _shares(set(content_words(claim)), one.stems)
         for one in said
-        if one.position - question.position in (0, 1)
+        if one.conv == question.conv and one.position - question.position in (0, 1)
     )
 
 

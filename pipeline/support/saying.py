@@ -112,6 +112,7 @@ class Saying:
     accepted: an assistant's sentence the user took up in the very next message.
     """
 
+    conv: str
     position: int
     role: Role
     text: str
@@ -138,12 +139,12 @@ class Saying:
 
 def sayings(messages: Sequence[Message]) -> list[Saying]:
     """Every sentence of `messages`, in order of position, acceptance resolved among them."""
-    ordered = sorted(messages, key=lambda message: message.position)
-    by_position = {message.position: message for message in ordered}
+    ordered = sorted(messages, key=lambda message: (message.conv, message.position))
+    by_place = {(message.conv, message.position): message for message in ordered}
     found: list[Saying] = []
     for message in ordered:
-        said = _take_apart(message.text, message.position, message.role)
-        after = by_position.get(message.position + 1)
+        said = _take_apart(message.text, message.conv, message.position, message.role)
+        after = by_place.get((message.conv, message.position + 1))
         if message.role is Role.ASSISTANT and after and accepts(after):
             said = tuple(
                 replace(one, accepted=not (one.asked and _ALTERNATIVE.search(one.text)))
@@ -179,7 +180,7 @@ def keys(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _take_apart(text: str, position: int, role: Role) -> tuple[Saying, ...]:
+def _take_apart(text: str, conv: str, position: int, role: Role) -> tuple[Saying, ...]:
     found = []
     for start, end in sentences(text):
         sentence = text[start:end]
@@ -188,7 +189,7 @@ def _take_apart(text: str, position: int, role: Role) -> tuple[Saying, ...]:
         guessed = not request and bool(
             _GUESS.search(sentence) or (role is Role.ASSISTANT and _ADVICE.search(sentence))
         )
-        found.append(Saying(position, role, sentence, asked, guessed, clauses(sentence)))
+        found.append(Saying(conv, position, role, sentence, asked, guessed, clauses(sentence)))
     return tuple(found)
 
 
@@ -201,7 +202,7 @@ def _clause(text: str) -> Clause:
             continue
         if not _ENGLISH_NEGATION.fullmatch(folded):
             # In German, Japanese and many others the negation follows what it denies.
-            denied.update(content_words(text), keys(text))
+            denied.update(content_words(_no_values(text)), keys(text))
             continue
         reach = tokens[index + 1 : index + 1 + _SCOPE]
         if not reach and folded == "no":
@@ -213,13 +214,22 @@ def _clause(text: str) -> Clause:
         denied |= _tokens(" ".join(words(given_up.group("rest"))[:_SCOPE]))
     return Clause(
         text,
-        frozenset(content_words(text)),
+        frozenset(content_words(_no_values(text))),
         keys(text),
         frozenset(denied),
         bool(_LETTING_GO.search(text)),
     )
 
 
+def _no_values(text: str) -> str:
+    """Without numbers and their units: "not 10 minutes" denies the ten, not the minutes."""
+    for quantity in reversed(quantities(text)):
+        text = f"{text[: quantity.start]} {text[quantity.end :]}"
+    return text
+
+
 def _tokens(span: str) -> frozenset[str]:
-    plain = (word.casefold() for word in words(span))
-    return frozenset({*content_words(span), *plain, *(q.value for q in quantities(span))})
+    plain = (word.casefold() for word in words(_no_values(span)))
+    return frozenset(
+        {*content_words(_no_values(span)), *plain, *(q.value for q in quantities(span))}
+    )

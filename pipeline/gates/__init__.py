@@ -1,0 +1,48 @@
+"""The gate: pure predicates every write to an article must pass.
+
+To add one: a function in this package and its name in GATES. A gate looks at a Write (the text
+as it was, the text as it would be, the draft that claims to explain the difference, the policy
+and the context) and returns reasons a user understands; none when it has nothing against it. No
+gate trusts the code that made the text: each reads both texts anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pipeline.config import GatePolicy
+from pipeline.gates.amount import floor, growth, section_words
+from pipeline.gates.citing import citations_survive, marks_defined, sentences_supported
+from pipeline.gates.comparing import Context, Write
+from pipeline.gates.content import nothing_dangerous, nothing_hollow
+from pipeline.gates.naming import named_well
+from pipeline.gates.untouched import unaddressed_identical
+from pipeline.records import Draft
+
+__all__ = ["GATES", "Context", "Gate", "Write", "judge", "section_words"]
+
+Gate = Callable[[Write], list[str]]
+
+GATES: tuple[Gate, ...] = (
+    floor,
+    citations_survive,
+    marks_defined,
+    unaddressed_identical,
+    growth,
+    nothing_hollow,
+    sentences_supported,
+    nothing_dangerous,
+    named_well,
+)
+
+
+def judge(
+    before: str, after: str, draft: Draft, policy: GatePolicy, context: Context
+) -> tuple[str, ...]:
+    """Every reason against writing `after` over `before`, in the order of the gates, once each.
+
+    before: "" for an article to be created.
+    """
+    write = Write(before, after, draft, policy, context)
+    reasons = (reason for gate in GATES for reason in gate(write))
+    return tuple(dict.fromkeys(reasons))

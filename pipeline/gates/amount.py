@@ -1,0 +1,122 @@
+"""Gates 1 and 5: not too much may go, and not too much may come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pipeline.gates.comparing import Cited, Write, shown
+from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Kind, Page, parse
+from pipeline.text import content_words, prose_words, similarity, words
+
+# What a draft may add beside its sentences: a link's second name, a date before a History line.
+_STRUCTURE_WORDS = 20
+_HISTORY_LINE_WORDS = 3
+_REPEATS = 0.97
+_FEWEST_WORDS_TO_REPEAT = 4
+_CLOSING = frozenset(name.casefold() for name in (HISTORY, SEE_ALSO, REFERENCES))
+
+
+def section_words(text: str) -> dict[str, int]:
+    """Words per section of an article, "" for its lead: what floors are measured in."""
+    return _counts(parse(text))
+
+
+def floor(write: Write) -> list[str]:
+    """1: the article and each section keep `word_floor` of their words, now and over the window.
+
+    What moved to History is still there. A draft that takes nothing away is never stopped: if the
+    user has cut the page down since the baseline, that is how they want it.
+    """
+    pages = write.pages
+    old, new = _counts(pages.before), _counts(pages.after)
+    baseline = write.context.baseline_words
+    share = write.policy.word_floor
+    reasons = []
+    total_old, total_new = sum(old.values()), sum(new.values())
+    most = max(total_old, sum(baseline.values()))
+    if total_new < total_old and total_new < share * most:
+        reasons.append(f"the article would shrink to {total_new} of {most} words")
+    moved = max(0, new.get(_history(new), 0) - old.get(_history(old), 0))
+    kept = max(
+        moved, new.get(_history(new), 0) - (baseline or old).get(_history(baseline or old), 0)
+    )
+    for section, count in old.items():
+        most = max(count, baseline.get(section, 0))
+        now = new.get(section, 0)
+        if now + moved < count and now + kept < share * most:
+            name = f"“{section}”" if section else "the lead"
+            reasons.append(f"{name} would shrink to {now} of {most} words")
+    return reasons
+
+
+def growth(write: Write) -> list[str]:
+    """5: what comes is in proportion to the claims folded, and says nothing twice."""
+    pages = write.pages
+    claimed = max(
+        write.draft.claims_words, sum(len(words(claim)) for claim in write.context.claims)
+    )
+    added = sum(_counts(pages.after).values()) - sum(_counts(pages.before).values())
+    structure = _STRUCTURE_WORDS + _scaffold(pages.after) - _scaffold(pages.before)
+    reasons = []
+    if added > claimed * write.policy.growth + structure:
+        reasons.append(f"{added} words would be added for {claimed} words of claims")
+    return reasons + _repeats(pages.new, pages.fresh) + _repeated_blocks(pages.before, pages.after)
+
+
+def _counts(page: Page) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for block in page.blocks:
+        counts[block.section] = counts.get(block.section, 0) + len(prose_words(block.raw))
+    return counts
+
+
+def _history(counts: object) -> str:
+    names = counts if isinstance(counts, dict) else {}
+    return next((name for name in names if name.casefold() == HISTORY.casefold()), HISTORY)
+
+
+def _scaffold(page: Page) -> int:
+    """Words of headings, of lists of links, and of the dates before History's lines."""
+    count = 0
+    for block in page.blocks:
+        if block.heading_level or block.section.casefold() == SEE_ALSO.casefold():
+            count += len(prose_words(block.raw))
+        elif block.section.casefold() == HISTORY.casefold():
+            count += _HISTORY_LINE_WORDS * len(block.sentences)
+    return count
+
+
+def _repeats(new: Sequence[Cited], fresh: Sequence[Cited]) -> list[str]:
+    times = Counter(sentence.text.casefold() for sentence in new)
+    reasons = []
+    for sentence in fresh:
+        if times[sentence.text.casefold()] > 1:
+            reasons.append(f"“{shown(sentence.text)}” would stand there twice")
+        elif len(content_words(sentence.text)) >= _FEWEST_WORDS_TO_REPEAT:
+            reasons += [
+                f"“{shown(sentence.text)}” repeats “{shown(other.text)}”"
+                for other in new
+                if other is not sentence and similarity(sentence.text, other.text) >= _REPEATS
+            ]
+    return reasons
+
+
+def _repeated_blocks(before: Page, after: Page) -> list[str]:
+    """Blocks that stand twice and did not before, headings and one-word lines aside."""
+    old, new = _block_texts(before), _block_texts(after)
+    return [
+        f"the paragraph “{shown(text)}” would stand there twice"
+        for text, count in new.items()
+        if count > max(1, old[text])
+    ]
+
+
+def _block_texts(page: Page) -> Counter[str]:
+    return Counter(
+        block.raw.strip()
+        for block in page.blocks
+        if block.kind not in (Kind.BLANK, Kind.HEADING, Kind.RULE)
+        and block.section.casefold() not in _CLOSING
+        and len(words(block.raw)) >= _FEWEST_WORDS_TO_REPEAT
+    )

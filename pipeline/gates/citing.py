@@ -1,0 +1,138 @@
+"""Gates 2, 3 and 7: citations survive, marks and definitions agree, new sentences are supported."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from pipeline.footnotes import citations, definitions, marks
+from pipeline.gates.comparing import Cited, Comparison, Place, Write, place, shown
+from pipeline.markdown import Kind, Page
+from pipeline.records import Citation, Draft, Message, Supersede
+from pipeline.support import check
+
+_CONV = re.compile(r"conv:[0-9a-f]{8,}", re.IGNORECASE)
+
+
+def citations_survive(write: Write) -> list[str]:
+    """2: each citation stays with the sentence it supported, or went to History with it."""
+    pages = write.pages
+    known, then = citations(pages.before), citations(pages.after)
+    left = Counter((s.text, p, s.in_history) for s in pages.new for p in s.places)
+    replaced = _replaced(write.draft, pages)
+    reasons = []
+    for sentence in pages.old:
+        for cited in sentence.places:
+            stayed, moved = (
+                (sentence.text, cited, sentence.in_history),
+                (sentence.text, cited, True),
+            )
+            if left[stayed] > 0:
+                left[stayed] -= 1
+            elif sentence.text in replaced and left[moved] > 0:
+                left[moved] -= 1
+            else:
+                reasons.append(f"“{shown(sentence.text)}” would lose its source {cited[0]}")
+    # Marks the user put in lists, tables and quotes: those blocks must stand as they are.
+    raws = Counter(block.raw.strip() for block in pages.after.blocks)
+    for block in pages.before.blocks:
+        labels = set(marks(block)) - {label for s in block.sentences for label in s.marks}
+        for label in sorted(labels & known.keys()):
+            if not raws[block.raw.strip()]:
+                reasons.append(f"“{shown(block.raw)}” would lose its source {known[label].conv}")
+    gone = {place(citation) for citation in known.values()} - {place(c) for c in then.values()}
+    reasons += [f"the footnote of {conv} would be lost" for conv, _, _ in sorted(gone)]
+    return reasons
+
+
+def marks_defined(write: Write) -> list[str]:
+    """3: each mark has one definition and each of our definitions a mark, one conversation each.
+
+    Only faults the draft brings: what the user left open or wrote differently is theirs.
+    """
+    pages = write.pages
+    old = _faults(pages.before)
+    return [text for fault, text in _faults(pages.after).items() if fault not in old]
+
+
+def sentences_supported(write: Write) -> list[str]:
+    """7: each new sentence is cited and its messages support it, each new citation its sentence."""
+    pages = write.pages
+    reasons = []
+    for sentence in pages.fresh:
+        if not sentence.citations:
+            reasons.append(f"“{shown(sentence.text)}” has no source")
+        else:
+            reasons += _unsupported(sentence.text, sentence.citations, write)
+    for sentence, gained in _gained(pages):
+        reasons += _unsupported(sentence.text, gained, write)
+    if not write.before and not any(sentence.citations for sentence in pages.new):
+        reasons.append("the new article cites nothing")
+    return reasons
+
+
+def _replaced(draft: Draft, pages: Comparison) -> set[str]:
+    """Texts of the sentences the draft says it replaces."""
+    found = set()
+    for edit in draft.edits:
+        if isinstance(edit, Supersede) and 0 <= edit.at.block < len(pages.before.blocks):
+            sentences = pages.before.blocks[edit.at.block].sentences
+            if 0 <= edit.at.sentence < len(sentences):
+                found.add(sentences[edit.at.sentence].text)
+    return found
+
+
+def _faults(page: Page) -> dict[tuple[str, str], str]:
+    """(sort, label) → what is wrong."""
+    defined = definitions(page)
+    ours = citations(page)
+    marked = {label for block in page.blocks for label in marks(block)}
+    heads = Counter(
+        block.raw.split("]:", 1)[0].strip()[2:]
+        for block in page.blocks
+        if block.kind is Kind.DEFINITION
+    )
+    faults = {
+        ("undefined", label): f"the mark [^{label}] would have no definition"
+        for label in sorted(marked - defined.keys())
+    }
+    for label in sorted(ours.keys() - marked):
+        faults["unmarked", label] = f"the footnote [^{label}] would support no sentence"
+    for label, count in sorted(heads.items()):
+        if count > 1:
+            faults["doubled", label] = f"the footnote [^{label}] would be defined twice"
+    for label, raw in defined.items():
+        convs = _CONV.findall(raw)
+        if len(convs) > 1:
+            faults["several", label] = f"the footnote [^{label}] would name several conversations"
+        elif convs and label not in ours:
+            faults["malformed", label] = (
+                f"the footnote [^{label}] would not be readable as a source"
+            )
+    return faults
+
+
+def _gained(pages: Comparison) -> list[tuple[Cited, tuple[Citation, ...]]]:
+    """Sentences that stood there before, with the citations they gain."""
+    had: dict[str, set[Place]] = {}
+    for sentence in pages.old:
+        had.setdefault(sentence.text, set()).update(sentence.places)
+    found = []
+    for sentence in pages.new:
+        if sentence in pages.fresh or sentence.text not in had:
+            continue
+        gained = tuple(c for c in sentence.citations if place(c) not in had[sentence.text])
+        if gained:
+            found.append((sentence, gained))
+    return found
+
+
+def _unsupported(text: str, cited: tuple[Citation, ...], write: Write) -> list[str]:
+    messages: dict[str, Message] = {}
+    for citation in cited:
+        found = write.context.evidence(citation)
+        if not found:
+            return [f"“{shown(text)}” cites messages of {citation.conv} that are not there"]
+        messages.update((message.message_id, message) for message in found)
+    verdict = check(text, list(messages.values()), threshold=write.policy.support)
+    return [f"“{shown(text)}” is not supported: {reason}" for reason in verdict.reasons]
