@@ -93,7 +93,7 @@ def real_models(config: Config) -> Models:
 
 
 def sources(config: Config) -> tuple[Source, ...]:
-    """The enabled sources, each with its configured or usual roots. Raises ConfigFault if unknown."""
+    """The enabled sources with their configured or usual roots. Raises ConfigFault if unknown."""
     unknown = [name for name in config.sources.enabled if name not in SOURCES]
     if unknown:
         raise ConfigFault(
@@ -137,6 +137,7 @@ def desk(
     )
     return Desk(
         run=run,
+        started_at=moment,
         since=since or _horizon(store, config),
         config=config,
         own_folders=(real.vault, real.cache_dir),

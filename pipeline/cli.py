@@ -29,7 +29,9 @@ app = typer.Typer(
     add_completion=True,
 )
 model_app = typer.Typer(help="The models: list, fetch, find and check them.", no_args_is_help=True)
-config_app = typer.Typer(help="The settings in force, and where they come from.", no_args_is_help=True)
+config_app = typer.Typer(
+    help="The settings in force, and where they come from.", no_args_is_help=True
+)
 app.add_typer(model_app, name="model")
 app.add_typer(config_app, name="config")
 
@@ -153,7 +155,7 @@ def _run(
     as_json: bool,
     rehearsing: Config | None = None,
 ) -> str:
-    """One run on `config`'s places; prints its result, of a rehearsal the diff; returns its status."""
+    """One run on `config`'s places; prints its result, or a rehearsal's diff; returns its status."""
     from pipeline import assemble, orchestrator
     from pipeline.progress import watcher
 
@@ -166,13 +168,9 @@ def _run(
     models = assemble.real_models(config)
     stream = sys.stdout if as_json else sys.stderr
     with watcher(stream, json=as_json) as say:
-        desk = assemble.desk(
-            config, models=models, since=since, say=say, rehearsing=rehearsing
-        )
+        desk = assemble.desk(config, models=models, since=since, say=say, rehearsing=rehearsing)
         before = desk.history.head()
-        status = orchestrator.run(
-            desk, orchestrator.Control(config.max_minutes), only=stage
-        )
+        status = orchestrator.run(desk, orchestrator.Control(config.max_minutes), only=stage)
     diff = desk.history.diff(before, desk.history.head()) if rehearsing else ""
     results, spent = desk.results, desk.store.runs.spent(desk.run)
     desk.store.close()
@@ -184,8 +182,11 @@ def _run(
     if diff:
         from rich.syntax import Syntax
 
-        out.print(Syntax(diff, "diff", background_color="default") if out.is_terminal else diff,
-                  markup=False, highlight=False)
+        out.print(
+            Syntax(diff, "diff", background_color="default") if out.is_terminal else diff,
+            markup=False,
+            highlight=False,
+        )
     for problem in results.problems:
         err.print(f"warning: {problem}", markup=False, highlight=False)
     for job, reasons in results.rejected:
@@ -314,10 +315,13 @@ def model_check(
     from pipeline.models.check import check
 
     sound = True
-    for line in check(mlx_model(load_config(model=name), account=lambda call: None)):
+    for line in check(mlx_model(load_config(model=name), account=lambda _call: None)):
         sound = sound and line.ok
-        out.print(f"{'ok ' if line.ok else 'BAD'} {line.what}: {line.result}", highlight=False,
-                  markup=False)
+        out.print(
+            f"{'ok ' if line.ok else 'BAD'} {line.what}: {line.result}",
+            highlight=False,
+            markup=False,
+        )
     if not sound:
         raise ModelFault("the model is not fit for a night", mend="fetch it again, or take another")
 

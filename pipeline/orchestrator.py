@@ -84,7 +84,8 @@ def run(desk: Desk, control: Control, only: str = "") -> str:
         with control.signals():
             desk.history.refuse_if_unfit()
             with control.write():
-                desk.results.problems.extend(heal(press, desk.now()))
+                for line in heal(press, desk.now()):
+                    desk.say(Event("heal", 1, 1, line))
             for stage in STAGES:
                 if only in ("", stage.NAME) and stage is not changelog:
                     _run_stage(stage, desk, control)

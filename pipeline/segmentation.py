@@ -58,6 +58,8 @@ def segments(
     squares = np.concatenate([[0.0], np.cumsum((centred**2).sum(axis=1))])
     tokens = np.concatenate([[0], np.cumsum([turn.tokens for turn in turns])])
 
+    # any two halves of centred vectors look n/(n-1) better apart, however alike they are
+    penalty = policy.penalty * (1.0 + 2.0 / count)
     best = np.full(count + 1, np.inf)
     best[0] = 0.0
     previous = np.zeros(count + 1, dtype=int)
@@ -69,7 +71,7 @@ def segments(
             total = sums[end] - sums[start]
             cost = best[start] + (squares[end] - squares[start]) - float(total @ total) / size
             if start > 0:
-                cost += policy.penalty
+                cost += penalty
                 if not turns[start].by_user:
                     cost += policy.assistant_penalty
             # too short costs more than any scatter, yet stays possible where nothing else fits

@@ -49,8 +49,12 @@ def gather(config: Config) -> dict[str, Any]:
         "to read for claims": len(store.chunks.to_claim(None)),
     }
     state["attempts"] = [
-        {"job": f"{a.stage}: {a.job}", "tries": a.count, "reason": a.last_reason,
-         "parked": a.parked}
+        {
+            "job": f"{a.stage}: {a.job}",
+            "tries": a.count,
+            "reason": a.last_reason,
+            "parked": a.parked,
+        }
         for a in store.ledger.attempts()
     ]
     store.close()
@@ -63,8 +67,11 @@ def lines(state: dict[str, Any]) -> list[str]:
     told = [
         f"last run  {last['id']}: {last['status']}" if last else "last run  none yet",
         f"vault     {state['vault']}"
-        + (" (not made yet: memory init)" if state["articles"] is None else
-           f", {state['articles']} articles, {state['uncommitted']} uncommitted edits of yours"),
+        + (
+            " (not made yet: memory init)"
+            if state["articles"] is None
+            else f", {state['articles']} articles, {state['uncommitted']} uncommitted edits"
+        ),
         f"store     {state['store']}",
         f"model     {state['model']}",
     ]

@@ -54,7 +54,7 @@ def _parts(text: str, budget: int, count: Count) -> list[str]:
         return [text]
     speaker, _, said = text.partition(" ")
     words = said.split(" ")
-    # a token is rarely longer than a word; halve until a part fits, so that one huge word is cut too
+    # halved until a part fits; one huge word is cut too
     if len(words) == 1:
         half = len(said) // 2
         left, right = said[:half], said[half:]

@@ -1,4 +1,4 @@
-"""A small night, whole: real transcripts, store, vault and git; only the model's replies are canned.
+"""A small night, whole: real transcripts, store, vault and git; only the replies are canned.
 
 Two invented projects, each spoken of in two conversations, one in each format.
 """
@@ -84,9 +84,7 @@ CLAIMS: dict[str, list[tuple[str, str]]] = {
     "We chose zstd": [
         ("The user chose zstd for the Harbor archives, because it is fast.", "decision")
     ],
-    "dashboard shows": [
-        ("The Lantern dashboard shows the queue length of each worker.", "fact")
-    ],
+    "dashboard shows": [("The Lantern dashboard shows the queue length of each worker.", "fact")],
     "tested with 12 customers": [
         ("The Harbor importer was tested with 12 customers by Amina Okafor.", "event")
     ],

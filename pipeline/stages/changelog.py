@@ -70,7 +70,7 @@ def keep(result: Section, desk: Desk) -> Outcome:
 
 def _section(changes: Sequence[Change], desk: Desk) -> str:
     results = desk.results
-    local = desk.now().astimezone(desk.config.zone)
+    local = desk.started_at.astimezone(desk.config.zone)
     lines = [
         f"## {_stamp(local)} — {_summary(changes, results)}",
         "",

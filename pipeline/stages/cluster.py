@@ -134,22 +134,22 @@ def _route(
     said = gist(messages, desk.policy.chunk.gist_words)
     ranked = _ranked(chunk, said, known, labels, desk)[: min(policy.candidates, len(_LETTERS))]
     if ranked and ranked[0][1] >= policy.accept:
-        return _to([ranked[0]], chunk, desk)
+        return _to([ranked[0]], chunk)
     if ranked:
         choice = _ask([bucket for bucket, _ in ranked], chunk, said, desk)
         chosen = _chosen(choice, [bucket for bucket, _ in ranked], policy)
         if chosen:
-            return _to(chosen, chunk, desk)
+            return _to(chosen, chunk)
     name = _proposed_name(chunk, said, desk)
     for bucket in known:
         names = (bucket.name, *bucket.aliases)
         if any(_same_name(name, other, policy.same_name) for other in names):
-            return _to([(bucket, 1.0)], chunk, desk)
+            return _to([(bucket, 1.0)], chunk)
     bucket = Bucket(name=name, description=chunk.label)
     return Routed(chunk, (Assignment(chunk.id, bucket.name, 1.0),), (bucket,))
 
 
-def _to(found: Sequence[tuple[Bucket, float]], chunk: Chunk, desk: Desk) -> Routed:
+def _to(found: Sequence[tuple[Bucket, float]], chunk: Chunk) -> Routed:
     """Assign the chunk, following merges; an ignored bucket keeps it out of every article."""
     names = dict.fromkeys(bucket.merged_into or bucket.name for bucket, _ in found)
     scores = [score for _, score in found]

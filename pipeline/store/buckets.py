@@ -52,7 +52,8 @@ class Buckets:
     def save(self, bucket: Bucket, at: datetime) -> None:
         """Insert the bucket, or give it these values."""
         self._connection.execute(
-            """INSERT INTO buckets (name, article, description, aliases, state, merged_into, created_at)
+            """INSERT INTO buckets
+                   (name, article, description, aliases, state, merged_into, created_at)
                VALUES (?, ?, ?, ?, ?, ?, ?)
                ON CONFLICT (name) DO UPDATE SET article = excluded.article,
                    description = excluded.description, aliases = excluded.aliases,
@@ -78,7 +79,7 @@ class Buckets:
             self._connection.execute("UPDATE chunks SET clustered = 1 WHERE id = ?", (chunk_id,))
 
     def of_conversation(self, conv: str) -> list[str]:
-        """Names of the buckets that chunks of this conversation belong to, by conversation order."""
+        """Names of the buckets that this conversation's chunks belong to, in its order."""
         rows = self._connection.execute(
             """SELECT bucket, min(ordinal) FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
                WHERE conv = ? GROUP BY bucket ORDER BY 2""",
@@ -112,7 +113,7 @@ class Buckets:
         return [_bucket(row) for row in rows]
 
     def unfolded(self, name: str, since: datetime | None) -> list[Chunk]:
-        """Chunks of the bucket with extracted claims that its ledger lacks, oldest message first."""
+        """Chunks with extracted claims that the bucket's ledger lacks, oldest message first."""
         rows = self._connection.execute(
             """SELECT chunks.* FROM chunk_buckets
                JOIN chunks ON chunks.id = chunk_buckets.chunk_id

@@ -32,7 +32,7 @@ def chunk_of(row: sqlite3.Row) -> Chunk:
 
 
 class Chunks:
-    """The chunks table. A chunk is named by the messages it spans, so the same span is the same row."""
+    """The chunks table. A chunk is named by its messages, so the same span is the same row."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -174,7 +174,8 @@ class Ledger:
                     [(folding.stem, text, intent.run) for text in folding.sentences],
                 )
                 self._connection.execute(
-                    "INSERT OR REPLACE INTO article_words (stem, run, at, words) VALUES (?, ?, ?, ?)",
+                    """INSERT OR REPLACE INTO article_words (stem, run, at, words)
+                       VALUES (?, ?, ?, ?)""",
                     (folding.stem, intent.run, to_text(at), json.dumps(dict(folding.words))),
                 )
             if folding.reports:
@@ -195,7 +196,8 @@ class Ledger:
         """Note that these chunks are done with in this bucket. `outcome`: folded, nothing new."""
         self._connection.executemany(
             """INSERT OR IGNORE INTO synthesized_bucket_chunks
-               (bucket, chunk_id, run, article, "commit", outcome, at) VALUES (?, ?, ?, ?, ?, ?, ?)""",
+                   (bucket, chunk_id, run, article, "commit", outcome, at)
+               VALUES (?, ?, ?, ?, ?, ?, ?)""",
             [(bucket, chunk, run, article, commit, outcome, to_text(at)) for chunk in chunks],
         )
 
@@ -267,7 +269,7 @@ class Ledger:
         pause: timedelta,
         max_attempts: int,
     ) -> Attempt:
-        """Count a failed try; the pause doubles each time, and after `max_attempts` it is parked."""
+        """Count a failed try; the pause doubles each time, after `max_attempts` it is parked."""
         row = self._connection.execute(
             "SELECT count FROM attempts WHERE stage = ? AND job = ?", (stage, job)
         ).fetchone()

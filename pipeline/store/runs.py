@@ -15,7 +15,7 @@ from pipeline.store.times import to_text
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as recorded. status: running, done, nothing, partial, stopped, failed, interrupted."""
+    """One run. status: running, done, nothing, partial, stopped, failed or interrupted."""
 
     id: str
     started_at: str
@@ -56,7 +56,8 @@ class Runs:
     ) -> None:
         """Close a run with its status and results (versioned JSON, read by `memory status`)."""
         self._connection.execute(
-            "UPDATE runs SET finished_at = ?, status = ?, vault_after = ?, results = ? WHERE id = ?",
+            """UPDATE runs SET finished_at = ?, status = ?, vault_after = ?, results = ?
+               WHERE id = ?""",
             (to_text(at), status, vault, json.dumps(results, ensure_ascii=False), run),
         )
 

@@ -19,6 +19,7 @@ from pipeline.transcript import windows
 
 STAGE = "synthesize"
 PURPOSE = "synthesize/claims"
+_REDACTED = "[REDACTED:"
 _WORTH_ASKING = 3  # content words; "yes, do that" states nothing by itself
 
 
@@ -41,8 +42,8 @@ def extract(
     """The claims of each chunk, refused ones included with their reason, in the model's order.
 
     The model is asked message by message (small models make good sentences of one message and
-    return a whole conversation as it is), all messages of all chunks in one batch. Raises InvalidReply when an answer is not the
-    JSON that was asked for.
+    return a whole conversation as it is), all messages of all chunks in one batch. Raises
+    InvalidReply when an answer is not the JSON that was asked for.
     """
     prompt = prompts.get(PURPOSE)
     pieces = [
@@ -114,6 +115,8 @@ def _judged(
             reason = "more claims than one chunk may give"
         elif any(similarity(text, k.text) >= policy.synthesize.duplicate for k in kept):
             reason = "says what another claim says"
+        elif _REDACTED in text:
+            reason = "speaks of something that was redacted"
         else:
             reason = well_formed(text, max_words=policy.synthesize.claim_words)
         if not reason:

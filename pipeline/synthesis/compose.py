@@ -7,18 +7,21 @@ What does not hold is not used: the claims themselves are good sentences already
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
 from pipeline.desk import Desk
 from pipeline.errors import InvalidReply
+from pipeline.models import Reply
 from pipeline.records import Citation, CitedSentence, Message
 from pipeline.support import check, well_formed
 from pipeline.synthesis.placement import STAGE, Statement
 from pipeline.text import identifiers, numbers, proper_nouns, similarity
 
 PURPOSE = "synthesize/compose"
+_WARMER = 0.4  # temperature gained with each further try
 _SAYS = 0.5  # a sentence at least this similar to a claim says it
 
 
@@ -30,43 +33,64 @@ class _Reply(BaseModel):
     sentences: list[_Sentence]
 
 
-def compose(added: Sequence[Statement], tone: str, desk: Desk) -> tuple[CitedSentence, ...]:
-    """The sentences for one section, each with the citations of the claims it says.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What a section gains. tone: the section's last paragraph, "" in a new one."""
 
-    tone: the section's last paragraph, "" in a new one. Every claim is said, every sentence holds
-    against the messages of its claims; else, after `attempts` tries, the claims are returned.
+    added: tuple[Statement, ...]
+    tone: str
+
+
+def compose(passages: Sequence[Passage], desk: Desk) -> list[tuple[CitedSentence, ...]]:
+    """The sentences for each section, each with the citations of the claims it says.
+
+    Every claim is said and every sentence holds against the messages of its claims; a section for
+    which that fails `attempts` times, or that gains one claim only, gets its claims as they are.
+    All sections of a try are asked in one batch; only those that failed are asked again.
     """
-    plain = tuple(CitedSentence(s.text, tuple(s.citations)) for s in added)
-    if len(added) < 2:
-        return plain
-    retrying = Retrying(
-        stop=stop_after_attempt(desk.policy.synthesize.attempts),
-        retry=retry_if_exception_type(InvalidReply),
-        reraise=True,
-    )
-    try:
-        for attempt in retrying:
-            with attempt:
-                number = attempt.retry_state.attempt_number
-                return _checked(added, _written(added, tone, number, desk), desk)
-    except InvalidReply:
-        return plain
-    return plain
+    found: dict[int, tuple[CitedSentence, ...]] = {}
+    open_ = [number for number, passage in enumerate(passages) if len(passage.added) > 1]
+    for attempt in range(desk.policy.synthesize.attempts):
+        for number, reply in zip(
+            open_, _asked([passages[n] for n in open_], attempt, desk), strict=True
+        ):
+            with suppress(InvalidReply):
+                found[number] = _checked(passages[number].added, _sentences(reply), desk)
+        open_ = [number for number in open_ if number not in found]
+        if not open_:
+            break
+    return [
+        found.get(number) or tuple(CitedSentence(s.text, tuple(s.citations)) for s in passage.added)
+        for number, passage in enumerate(passages)
+    ]
 
 
-def _written(added: Sequence[Statement], tone: str, number: int, desk: Desk) -> list[str]:
+def _asked(passages: Sequence[Passage], attempt: int, desk: Desk) -> list[Reply]:
     """One try; the first is greedy, later ones are warmer, since greedy repeats its own failure."""
+    if not passages:
+        return []
     prompt = desk.prompts.get(PURPOSE)
-    claims = "\n".join(f"- {statement.text}" for statement in added)
-    reply = desk.model.write(
-        [desk.prompts.ask(PURPOSE, {"claims": claims, "tone": tone})],
+    return desk.model.write(
+        [
+            desk.prompts.ask(
+                PURPOSE,
+                {
+                    "claims": "\n".join(f"- {statement.text}" for statement in passage.added),
+                    "tone": passage.tone,
+                },
+            )
+            for passage in passages
+        ],
         stage=STAGE,
         purpose=PURPOSE,
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
-        seeds=[number],
-        temperature=prompt.temperature + 0.4 * (number - 1),
-    )[0]
+        seeds=[attempt] * len(passages),
+        temperature=prompt.temperature + _WARMER * attempt,
+    )
+
+
+def _sentences(reply: Reply) -> list[str]:
     if reply.finish != "stop":
         raise InvalidReply("the composed text was cut off")
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +10,7 @@ from pipeline.desk import Desk
 from pipeline.errors import VaultFault
 from pipeline.gates import Context, judge
 from pipeline.markdown import Page, parse
+from pipeline.prose import reading
 from pipeline.publish import digest
 from pipeline.records import (
     AppendSentences,
@@ -26,12 +26,11 @@ from pipeline.records import (
 from pipeline.store.buckets import normalised
 from pipeline.store.ledger import Folding
 from pipeline.surgery import apply
-from pipeline.synthesis.compose import compose, messages_of
+from pipeline.synthesis.compose import Passage, compose, messages_of
 from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said_at, statements
 from pipeline.text import prose_words, words
 
 LEAD = ""
-_MARK = re.compile(r"\[\^[^\]]+\]")
 
 
 class ArticleGone(VaultFault):
@@ -56,9 +55,7 @@ class Folded:
 
 def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
     """Make a draft from the claims of `chunks` against the article as it stands, and judge it."""
-    claims = [
-        (chunk, claim) for chunk in chunks for claim in desk.store.claims.of(chunk.id)
-    ]
+    claims = [(chunk, claim) for chunk in chunks for claim in desk.store.claims.of(chunk.id)]
     evidenced = [_evidenced(chunk, claim, desk) for chunk, claim in claims]
     stem, title = _article_of(bucket, desk)
     before = desk.vault.read(stem)
@@ -146,26 +143,24 @@ def _runs(positions: Sequence[int]) -> list[tuple[int, int]]:
 
 def _edits(plan: Plan, page: Page | None, desk: Desk) -> tuple[tuple[Edit, ...], int]:
     """All edits of the plan, with the text of its additions composed; and how many it adds."""
-    sections: dict[str, list[Statement]] = {}
+    lead = _lead(plan.added) if page is None and plan.added else None
+    sections: dict[str, list[Statement]] = {LEAD: [lead]} if lead else {}
     for statement in plan.added:
-        sections.setdefault(statement.section, []).append(statement)
-    edits = list(plan.edits)
-    if page is None and plan.added:
-        lead = _lead(plan.added)
-        edits.append(AppendSentences(LEAD, compose([lead], "", desk)))
-        for section in list(sections):
-            sections[section] = [s for s in sections[section] if s is not lead]
-            if not sections[section]:
-                del sections[section]
-    for section in _ordered(sections, desk):
-        tone = _last_paragraph(page, section) if page else ""
-        edits.append(AppendSentences(section, compose(sections[section], tone, desk)))
-    return tuple(edits), len(plan.added)
+        if statement is not lead:
+            sections.setdefault(statement.section, []).append(statement)
+    names = _ordered(sections, desk)
+    passages = [
+        Passage(tuple(sections[name]), _last_paragraph(page, name) if page else "")
+        for name in names
+    ]
+    composed = zip(names, compose(passages, desk), strict=True)
+    appended = [AppendSentences(name, sentences) for name, sentences in composed]
+    return (*plan.edits, *appended), len(plan.added)
 
 
 def _ordered(sections: dict[str, list[Statement]], desk: Desk) -> list[str]:
-    """Headings of the policy in its order, the article's own ones as they came."""
-    order = list(desk.policy.headings.values())
+    """The lead, headings of the policy in its order, then the article's own ones as they came."""
+    order = [LEAD, *desk.policy.headings.values()]
     return sorted(sections, key=lambda s: order.index(s) if s in order else len(order))
 
 
@@ -181,7 +176,7 @@ def _lead(added: Sequence[Statement]) -> Statement:
 
 def _last_paragraph(page: Page, section: str) -> str:
     found = [b.raw for b in page.blocks if b.section == section and b.kind == "paragraph"]
-    return _MARK.sub("", found[-1]).strip() if found else ""
+    return reading(found[-1]) if found else ""
 
 
 def _context(stem: str, claims: Sequence[tuple[Chunk, Claim]], desk: Desk) -> Context:

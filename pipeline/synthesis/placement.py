@@ -25,13 +25,14 @@ from pipeline.records import (
     SentenceRef,
     Supersede,
 )
-from pipeline.text import identifiers, numbers, proper_nouns, similarity
+from pipeline.text import content_words, identifiers, numbers, proper_nouns, similarity
 
 STAGE = "synthesize"
 _RELATION = "synthesize/relation"
 _SECTION = "synthesize/section"
 _SAME, _UPDATES, _CONTRADICTS = "same", "updates", "contradicts"
 HISTORY = "History"
+_SHARED_WORDS, _SHARED_SHARE = 3, 0.6
 _NOT_PROSE = (HISTORY, "See also", "References")
 
 
@@ -136,21 +137,23 @@ def _place_one(
     claim = evidenced.claim
     current = [s for s in standing if s.section != HISTORY]
     likeness = _likeness(claim.text, [s.text for s in current], desk)
-    nearest = max(range(len(current)), key=lambda i: likeness[i], default=None)
-    if nearest is not None and likeness[nearest] >= policy.duplicate:
-        _cite(current[nearest], evidenced, plan)
+    nearest = sorted(zip(likeness, current, strict=True), key=lambda pair: -pair[0])
+    if nearest and nearest[0][0] >= policy.duplicate:
+        _cite(nearest[0][1], evidenced, plan)
         return
     for old in standing:
-        if old.section == HISTORY and similarity(claim.text, old.text) >= policy.duplicate:
-            if evidenced.at <= old.at:
-                _cite(old, evidenced, plan)
-                return
+        # said again after it was superseded, it is news: somebody went back to it
+        past = old.section == HISTORY and evidenced.at <= old.at
+        if past and similarity(claim.text, old.text) >= policy.duplicate:
+            _cite(old, evidenced, plan)
+            return
     if any(similarity(claim.text, text) >= policy.duplicate for text in deleted):
         plan.known += 1
         return
     fresh = Statement(claim.text, evidenced.at, list(evidenced.citations), kind=claim.kind)
-    if nearest is not None and likeness[nearest] >= policy.related:
-        near = current[nearest]
+    alike = [s for like, s in nearest if like >= policy.related and _alike(s, claim)]
+    if alike:
+        near = alike[0]
         relation = _relation(near.text, claim.text, desk)
         if relation == _SAME and _values(near.text) == _values(claim.text):
             _cite(near, evidenced, plan)
@@ -215,7 +218,25 @@ def _date(citations: Sequence[Citation]) -> str:
 def _answer(statement: Statement, sentence: str) -> str:
     """An entry for the Talk page: what was said elsewhere against what the article says."""
     citation = statement.citations[0]
-    return f"{statement.text} (`conv:{citation.conv}`, {citation.date}) The article says: {sentence}"
+    return (
+        f"{statement.text} (`conv:{citation.conv}`, {citation.date}) The article says: {sentence}"
+    )
+
+
+def _alike(statement: Statement, claim: Claim) -> bool:
+    """Whether both speak of the same matter in the same words, whatever values they give it.
+
+    Small models call any two sentences about one project an update of each other; only where most
+    words agree is their word worth asking for.
+    """
+    old, new = _matter(statement.text), _matter(claim.text)
+    shared = len(old & new)
+    return shared >= _SHARED_WORDS and shared >= _SHARED_SHARE * min(len(old), len(new))
+
+
+def _matter(text: str) -> frozenset[str]:
+    """The content words of a sentence without the numbers in it."""
+    return frozenset(word for word in content_words(text) if not any(c.isdigit() for c in word))
 
 
 def _values(text: str) -> frozenset[str]:
@@ -233,8 +254,7 @@ def _likeness(text: str, others: Sequence[str], desk: Desk) -> list[float]:
     # two sentences may be near in meaning and differ in the one number that matters
     cap = desk.policy.synthesize.duplicate - 0.01
     return [
-        max(words, min(float(near), cap))
-        for words, near in zip(by_words, by_vectors, strict=True)
+        max(words, min(float(near), cap)) for words, near in zip(by_words, by_vectors, strict=True)
     ]
 
 
@@ -247,7 +267,7 @@ def _relation(old: str, new: str, desk: Desk) -> str:
 
 
 def _choose_sections(plan: Plan, page: Page | None, desk: Desk) -> None:
-    """A heading for each addition: its kind's own if the page has it or is new, else the model's."""
+    """A heading for each addition: its kind's own in a new page or one that has it, else asked."""
     headings = [
         block.heading_text
         for block in (page.blocks if page else ())
