@@ -7,7 +7,7 @@ from collections import Counter
 
 from pipeline.footnotes import citations, definitions, marks
 from pipeline.gates.comparing import Cited, Comparison, Place, Write, place, shown
-from pipeline.markdown import Kind, Page
+from pipeline.markdown import Block, Kind, Page
 from pipeline.records import Citation, Draft, Message, Supersede
 from pipeline.support import check
 
@@ -86,7 +86,7 @@ def _faults(page: Page) -> dict[tuple[str, str], str]:
     """(sort, label) → what is wrong."""
     defined = definitions(page)
     ours = citations(page)
-    marked = {label for block in page.blocks for label in marks(block)}
+    marked = {label for block in page.blocks for label in _marks_in(block)}
     heads = Counter(
         block.raw.split("]:", 1)[0].strip()[2:]
         for block in page.blocks
@@ -110,6 +110,11 @@ def _faults(page: Page) -> dict[tuple[str, str], str]:
                 f"the footnote [^{label}] would not be readable as a source"
             )
     return faults
+
+
+def _marks_in(block: Block) -> tuple[str, ...]:
+    """Marks of a block; the label a definition defines is none."""
+    return marks(block)[1:] if block.kind is Kind.DEFINITION else marks(block)
 
 
 def _gained(pages: Comparison) -> list[tuple[Cited, tuple[Citation, ...]]]:

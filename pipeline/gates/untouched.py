@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import regex
 
-from pipeline.footnotes import parse_citation
-from pipeline.gates.comparing import Place, Write, place, shown
+from pipeline.footnotes import format_definition
+from pipeline.gates.comparing import Write, shown
 from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Block, Kind, Page, Sentence
 from pipeline.prose import flat, plain, reading
 from pipeline.records import (
@@ -29,10 +29,14 @@ from pipeline.records import (
 )
 
 _MARKS = r"(?:\[\^[^\]\s]{1,100}\])*"
-_UPDATED = regex.compile(r"updated:[ \t]*\d{4}-\d{2}-\d{2}(?P<comment>[ \t]+#.*)?")
+_UPDATED = regex.compile(r"updated: \d{4}-\d{2}-\d{2}(?P<comment>[ \t]+#.*)?")
 _HISTORY_LINE = regex.compile(r"- (?P<date>\d{4}-\d{2}-\d{2}): (?P<text>\S.*)")
+_LABEL = regex.compile(r"\[\^([^\]\s]{1,100})\]:")
 _LINK_LINE = regex.compile(r"- \[\[(?P<title>[^\[\]|#^]+)\]\]")
-_FRONTMATTER_KEYS = frozenset({"title", "aliases", "tags", "created", "updated"})
+_FRONTMATTER = regex.compile(
+    r"---\ntitle: [^\r\n]+\n(?:aliases: \[[^\r\n]*\]\n)?(?:tags: \[[^\r\n]*\]\n)?"
+    r"created: (?P<day>\d{4}-\d{2}-\d{2})\nupdated: (?P=day)\n---\n"
+)
 
 
 def unaddressed_identical(write: Write) -> list[str]:
@@ -75,6 +79,12 @@ def _gaps(
     before: Page, after: Page, pairs: Sequence[tuple[Block, Block]], ends_alike: bool
 ) -> Iterator[str]:
     """Blank lines between blocks that nothing was put between."""
+    if pairs:
+        first, second = pairs[0]
+        old = before.text[len(before.frontmatter) : first.start]
+        new = after.text[len(after.frontmatter) : second.start]
+        if not old.strip() and not new.strip() and old != new:
+            yield "the blank lines at the top would change"
     for (a, x), (b, y) in pairwise(pairs):
         neighbours = not before.text[a.end : b.start].strip()
         together = not after.text[x.end : y.start].strip()
@@ -113,7 +123,7 @@ class _Explained:
         self._appended: dict[str, list[str]] = {}
         self._history: set[tuple[str, str]] = set()
         self._see_also: set[str] = set()
-        self._citations: set[Place] = set()
+        self._citations: set[Citation] = set()
         for edit in draft.edits:
             match edit:
                 case AddCitation(at=ref, citation=citation):
@@ -164,15 +174,18 @@ class _Explained:
             case Kind.LIST:
                 return all(self._is_line(section, line) for line in block.raw.splitlines())
             case Kind.DEFINITION:
-                citation = parse_citation(block.raw)
-                return citation is not None and place(citation) in self._citations
+                label = _LABEL.match(block.raw)
+                line = block.raw.strip("\r\n")
+                return label is not None and any(
+                    line == format_definition(label[1], citation) for citation in self._citations
+                )
         return False
 
     # -------------------------------------------------------------- blocks that change
 
     def _is_edited(self, old: Block, new: Block, tail: str) -> bool:
         """Sentence by sentence: same, marked, replaced or linked; `tail` may follow the last."""
-        if not old.sentences:
+        if not old.sentences or not (tail or self._addresses(old)):
             return False
         pattern = ""
         at = 0
@@ -185,6 +198,11 @@ class _Explained:
         if not rest.endswith(("\n", "\r")):
             pattern += r"[\r\n]{0,2}"
         return regex.fullmatch(pattern, new.raw) is not None
+
+    def _addresses(self, block: Block) -> bool:
+        return block.index in self._links or any(
+            index == block.index for index, _ in (*self._gains, *self._successors)
+        )
 
     def _sentence(self, block: Block, index: int, sentence: Sentence) -> str:
         key = (block.index, index)
@@ -245,7 +263,7 @@ class _Explained:
     # -------------------------------------------------------------- reading the draft
 
     def _cite(self, citations: Sequence[Citation]) -> None:
-        self._citations.update(place(citation) for citation in citations)
+        self._citations.update(citations)
 
     def _new(self, sentence: CitedSentence) -> str:
         self._cite(sentence.citations)
@@ -293,8 +311,6 @@ def _is_redated(old: str, new: str) -> bool:
 
 
 def _frontmatter_made(after: str) -> list[str]:
-    lines = after.strip("\r\n").splitlines()[1:-1]
-    keys = [line.partition(":")[0] for line in lines]
-    if set(keys) <= _FRONTMATTER_KEYS and len(keys) == len(set(keys)):
+    if _FRONTMATTER.fullmatch(after):
         return []
-    return ["the frontmatter of the new article holds more than title, aliases, tags and dates"]
+    return ["the frontmatter of the new article is not its title, aliases, tags and dates"]
