@@ -87,6 +87,9 @@ def keep(result: Result, desk: Desk) -> Outcome:
     if isinstance(result, PageEdits):
         for bucket in result.buckets:
             desk.store.buckets.save(bucket, now)
+        for bucket in result.buckets:
+            if bucket.state is BucketState.MERGED:
+                desk.store.buckets.merge(bucket.name, bucket.merged_into)
         desk.results.problems.extend(result.problems)
         return Done()
     for bucket in result.new:
@@ -99,8 +102,11 @@ def _page_edits(desk: Desk) -> PageEdits | None:
     """Rows of Buckets.md that ask for something the store does not say yet."""
     rows, problems = read_buckets(desk.vault.meta("Buckets.md"))
     stored = {bucket.name: bucket for bucket in desk.store.buckets.all()}
+    names = stored.keys() | {row.name for row in rows}
     changed = []
     for row in rows:
+        if row.merged_into and (row.merged_into == row.name or row.merged_into not in names):
+            continue  # reported among the problems
         own = stored.get(row.name, Bucket(row.name))
         wanted = _wanted(own, row)
         if wanted != own or row.name not in stored:

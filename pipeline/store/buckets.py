@@ -69,6 +69,16 @@ class Buckets:
             ),
         )
 
+    def merge(self, name: str, into: str) -> None:
+        """Hand the chunks of a bucket, and what its ledger knows of them, over to another."""
+        with transaction(self._connection):
+            for table in ("chunk_buckets", "synthesized_bucket_chunks"):
+                self._connection.execute(
+                    f"UPDATE OR IGNORE {table} SET bucket = ? WHERE bucket = ?", (into, name)
+                )
+                # left over where the other bucket had the chunk already
+                self._connection.execute(f"DELETE FROM {table} WHERE bucket = ?", (name,))
+
     def assign(self, chunk_id: str, assignments: Sequence[Assignment]) -> None:
         """Record where a chunk belongs; with none it belongs nowhere and is not asked again."""
         with transaction(self._connection):
