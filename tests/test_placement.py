@@ -198,7 +198,9 @@ def test_merging_topics_in_buckets_md_folds_nothing_twice(config: Config) -> Non
 def test_merging_into_nothing_is_reported_and_changes_nothing(config: Config) -> None:
     """A typo in the table is named; the topic goes on as it was."""
     page = config.vault / "Meta" / "Buckets.md"
-    page.write_text(page.read_text().replace("| article |", "| → No such topic |", 1))
+    page.write_text(
+        page.read_text().replace("project | article |", "project | → No such topic |", 1)
+    )
     ended = run_night(config, says("unrelated"), at=MORROW)
     assert any("No such topic" in problem for problem in ended.results.problems)
     assert ended.results.rejected == []
