@@ -183,13 +183,13 @@ def parse(text: str) -> Page:
     for line in lines:
         starts.append(starts[-1] + len(line))
     cuts = _cuts(_BLOCKS.parse(text[len(frontmatter) :]), lines)
+    final = next((cut for cut in reversed(cuts) if cut.kind is not Kind.BLANK), None)
     blocks: list[Block] = []
     section = ""
     for cut in cuts:
         if cut.level and cut.level <= 2:
             section = cut.heading if cut.level == 2 else ""
         raw = text[starts[cut.first] : starts[cut.last]]
-        last = cut.last == len(lines) or not "".join(lines[cut.last :]).strip(" \t\r\n")
         blocks.append(
             Block(
                 index=len(blocks),
@@ -203,7 +203,7 @@ def parse(text: str) -> Page:
                     (starts[a] - starts[cut.first], starts[b] - starts[cut.first])
                     for a, b in cut.literal
                 ),
-                open=last and cut.kind in (Kind.FENCE, Kind.HTML) and _is_open(raw),
+                open=cut is final and cut.kind in (Kind.FENCE, Kind.HTML) and _is_open(raw),
             )
         )
     return Page(text, frontmatter, tuple(blocks))
@@ -344,8 +344,13 @@ def _owner(spans: list[tuple[int, int]], at: int) -> int:
 def _unescaped_spans(block: Block) -> list[tuple[int, int]]:
     """Sentence spans in raw, found in the text without backslashes: `1\\.` ends no sentence."""
     escaped = {token.start + 1 for token in block.inlines if token.kind == "escape"}
-    shown = [i for i in range(len(block.raw)) if i + 1 not in escaped]
-    text = "".join(" " if block.raw[i] in "\r\n" else block.raw[i] for i in shown)
+    signs = list(block.raw.translate({ord("\r"): " ", ord("\n"): " "}))
+    for token in block.inlines:
+        if token.kind == "mark":
+            # the number in a mark is not a word that could begin a sentence
+            signs[token.start + 2 : token.end - 1] = "*" * (token.end - token.start - 3)
+    shown = [i for i in range(len(signs)) if i + 1 not in escaped]
+    text = "".join(signs[i] for i in shown)
     spans = []
     for first, last in sentence_spans(text):
         start = shown[first]

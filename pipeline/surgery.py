@@ -37,6 +37,7 @@ from pipeline.records import (
     SetSeeAlso,
     Supersede,
 )
+from pipeline.text import sentences as sentence_spans
 
 # The order in which these close an article; new sections go before the first of them.
 _CLOSING = (HISTORY, SEE_ALSO, REFERENCES)
@@ -266,8 +267,10 @@ class _Surgery:
         return self._page.newline
 
     def _render(self, sentence: CitedSentence) -> str:
+        """Its text and marks; where a reader finds several sentences in it, each is marked."""
         labels = dict.fromkeys(self._notes.label(citation) for citation in sentence.citations)
-        return plain(sentence.text) + _marks(labels)
+        line = flat(sentence.text)
+        return _joined([plain(line[a:b]) + _marks(labels) for a, b in sentence_spans(line)])
 
     def _is_ours(self, block: Block) -> bool:
         if block.kind is not Kind.PARAGRAPH or not block.sentences:

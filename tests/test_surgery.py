@@ -431,6 +431,25 @@ def test_the_users_text_stands_in_order(case: tuple[str, tuple[Edit, ...]]) -> N
     assert all(char in rest for char in body)
 
 
+@given(st.lists(st.one_of(st.text(), any_text), min_size=1, max_size=5))
+def test_every_sentence_written_is_cited(texts: list[str]) -> None:
+    """No text between two words leaves a sentence without a mark, whatever stops it holds."""
+    sentences = tuple(said(f"So {text} it is.", cite(0)) for text in texts)
+    page = parse(applied(None, AppendSentences("Facts", sentences)))
+    cited = citations(page)
+    written = [s for block in page.blocks if block.section == "Facts" for s in block.sentences]
+    assert written
+    assert all(set(sentence.marks) & set(cited) for sentence in written)
+
+
+def test_two_sentences_in_one_claim_are_both_cited() -> None:
+    """A claim that turns out to be two sentences leaves no sentence that looks like the user's."""
+    after = applied(
+        None, AppendSentences("", (said("It is fast. It is small.", cite(0), cite(1)),))
+    )
+    assert "\nIt is fast.[^1][^2] It is small.[^1][^2]\n" in after
+
+
 def test_definitions_written_are_definitions_read() -> None:
     """Sanity of this file's own helper."""
     assert note(3, 4) == format_definition("3", cite(4)) + "\n"
