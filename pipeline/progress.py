@@ -106,6 +106,7 @@ def _progress(console: Console) -> Progress:
             table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
         ),
         console=console,
+        expand=True,  # a long message takes what room is left, not that of the numbers
     )
 
 
@@ -115,7 +116,9 @@ def _bars(progress: Progress) -> Watch:
 
     def show(event: Event) -> None:
         if event.stage not in tasks:
-            tasks[event.stage] = progress.add_task(event.stage, speed="", message="")
+            tasks[event.stage] = progress.add_task(
+                event.stage, completed=event.done, total=event.total, speed="", message=""
+            )
         progress.update(
             tasks[event.stage],
             completed=event.done,

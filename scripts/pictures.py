@@ -24,8 +24,8 @@ from rich.text import Text
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 100
-# what Rich writes to draw a frame over the last one: up a line and erase it, or erase this one
-REDRAW = re.compile(r"(?:\r?\x1b\[2K(?:\x1b\[1A)?|\r?\x1b\[1A\x1b\[2K|\x1b\[\?25[lh])+")
+# line end, up a line, erase this one, show or hide the cursor: all that Rich moves by
+MOVES = re.compile(r"(\r?\n|\x1b\[1A|\r?\x1b\[2K|\x1b\[\?25[lh])")
 
 
 def watched(command: list[str], env: dict[str, str]) -> str:
@@ -44,16 +44,28 @@ def watched(command: list[str], env: dict[str, str]) -> str:
     return written.decode("utf-8", "replace")
 
 
-def frames(written: str) -> list[str]:
-    """The frames of a terminal session, colours kept."""
-    return [frame.replace("\r\n", "\n") for frame in REDRAW.split(written)]
+def screen(written: str) -> str:
+    """What stands on the terminal in the end, colours kept."""
+    rows = [""]
+    at = 0
+    for part in MOVES.split(written):
+        if part.endswith("\n"):
+            at += 1
+            rows += [""] * (at + 1 - len(rows))
+        elif part.endswith("[1A"):
+            at = max(0, at - 1)
+        elif part.endswith("[2K"):
+            rows[at] = ""
+        elif not part.startswith("\x1b[?25"):
+            rows[at] += part
+    return "\n".join(rows)
 
 
 def terminal_picture(written: str, path: Path) -> None:
     """The session's last state as an SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text("$ make demo", style="bold"))
-    console.print(Text.from_ansi("".join(frames(written)[-1:])))
+    console.print(Text.from_ansi(screen(written)))
     console.save_svg(str(path), title="one night", theme=MONOKAI)
 
 
@@ -69,6 +81,8 @@ def main() -> None:
     """Run the demo, then draw."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "demo"
     written = watched([str(ROOT / "scripts" / "demo")], {"DEMO_DIR": str(folder)})
+    # whose machine it was is nobody's business
+    written = written.replace(str(folder), "~/demo").replace(str(Path.home()), "~")
     PICTURES.mkdir(exist_ok=True)
     terminal_picture(written, PICTURES / "night.svg")
     articles = sorted((folder / "vault" / "articles").glob("*.md"), key=lambda a: a.stat().st_size)

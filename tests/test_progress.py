@@ -91,6 +91,20 @@ def test_a_terminal_shows_stage_items_speed_and_time_left(monkeypatch: pytest.Mo
     assert re.search(r"--:--|\d\d:\d\d", last)
 
 
+def test_a_long_message_leaves_the_numbers_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a path is, stage and count stand whole in a narrow terminal."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with watcher(stream) as say:
+        say(Event("synthesize", 12, 14, "/a/long/folder" * 20, 12.0))
+    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).strip().splitlines()[-1]
+    assert last.startswith("synthesize")
+    assert "12/14" in last
+    assert "12 tokens/s" in last
+    assert len(last) <= 80
+
+
 def test_a_reader_that_goes_away_does_not_stop_the_run() -> None:
     """Events after a broken pipe or a closed stream are dropped."""
     closed = io.StringIO()
