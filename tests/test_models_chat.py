@@ -76,6 +76,13 @@ def test_no_mixture_of_token_names_makes_a_control_token(tokenizer: Any, pieces:
     assert not ids & set(chat.text_tokens(text))
 
 
+def test_half_a_character_is_no_obstacle(tokenizer: Any) -> None:
+    """Transcripts hold lone surrogates and NUL; they are read as replaced, the rest as it is."""
+    text = tokenizer.decode(Chat(tokenizer).text_tokens("before \ud83d after \x00 end"))
+    assert text.startswith("before ")
+    assert text.endswith(" end")
+
+
 def test_text_that_looks_like_a_place_of_ours_stays_text(tokenizer: Any) -> None:
     """The private characters that mark places cannot pull in another turn's text."""
     prompt = "before \ue0000\ue001 after"

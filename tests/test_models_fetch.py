@@ -230,6 +230,14 @@ def test_a_folder_of_the_user_is_taken_as_it_is(tmp_path: Path) -> None:
     assert fetch.path(mine, tmp_path / "models") == tmp_path / "mine"
 
 
+def test_a_disk_that_refuses_is_a_model_fault(tmp_path: Path) -> None:
+    """Named with the folder: a full disk, or here a file where a folder should be."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / ".tiny.part").write_text("in the way")
+    with pytest.raises(ModelFault, match="cannot be kept"):
+        _fetch("tiny", tmp_path / "models")
+
+
 def test_a_python_without_pip_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,11 +27,11 @@ def test_similarities_are_those_its_makers_publish(minilm: MiniLM) -> None:
 
 
 def test_vectors_have_length_one_and_the_stated_shape(minilm: MiniLM) -> None:
-    """384 dimensions, 32-bit; also for an empty text and for none at all."""
-    vectors = minilm.embed([*TEXTS, ""])
-    assert vectors.shape == (5, 384)
+    """384 dimensions, 32-bit; also for an empty text, half a character and none at all."""
+    vectors = minilm.embed([*TEXTS, "", "\ud83d"])
+    assert vectors.shape == (6, 384)
     assert vectors.dtype == np.float32
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(5), abs=1e-5)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(6), abs=1e-5)
     assert minilm.embed([]).shape == (0, 384)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +242,19 @@ def test_no_asks_load_no_model(tmp_path: Path) -> None:
     assert model.choose([], stage="s", purpose="p") == []
     assert model.write([], stage="s", purpose="p", max_tokens=5) == []
     model.close()
+
+
+def test_what_holds_a_model_is_light_until_it_is_asked() -> None:
+    """Making a model and an embedder imports no array library: an idle night starts at once."""
+    program = (
+        "import sys; from pathlib import Path; from pipeline.models import fetch;"
+        "from pipeline.models.mlx import MlxModel; from pipeline.models.minilm import MiniLM;"
+        "MlxModel('m', Path('.'), account=print); MiniLM('e', Path('.'));"
+        "heavy = {'mlx', 'mlx_lm', 'transformers', 'huggingface_hub', 'gguf', 'llguidance'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.strip() == b"[]"
 
 
 def test_a_missing_or_broken_folder_is_a_model_fault(tmp_path: Path, models_dir: Path) -> None:

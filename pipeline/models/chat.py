@@ -49,8 +49,10 @@ class Chat:
         """`text` encoded as plain text: a control token's name in it is just letters."""
         if not text:
             return []
+        # A lone surrogate, as broken transcripts hold, is no text to a tokenizer.
+        whole = text.encode("utf-8", "replace").decode("utf-8")
         tokens: list[int] = self._plain.encode(
-            text, add_special_tokens=False, split_special_tokens=True
+            whole, add_special_tokens=False, split_special_tokens=True
         )
         return tokens
 

@@ -37,7 +37,9 @@ class Encoder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors [len(texts), dimensions], in order."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        # A lone surrogate, as broken transcripts hold, is no text to a tokenizer.
+        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(whole)]
         for batch in _batches([len(ids) for ids in encoded]):
             width = max(len(encoded[index]) for index in batch)
             rows = [encoded[index] for index in batch]

@@ -50,23 +50,16 @@ def fetch(name: str, models_dir: Path, *, offline: bool, progress: Progress) -> 
         return folder
     if offline:
         raise _missing(name)
-    models_dir.mkdir(parents=True, exist_ok=True)
-    with FileLock(models_dir / f".{folder.name}.lock"):
-        if (folder / MANIFEST).is_file():
-            return folder
-        work = models_dir / f".{folder.name}.part"
-        work.mkdir(exist_ok=True)
-        if isinstance(model, HubModel):
-            # Imported here: only a hub download needs it, and it takes a while to import.
-            from pipeline.models import hub  # noqa: PLC0415
-
-            built = hub.download(model.hub_name, work, progress)
-            origin = {"upstream": model.hub_name, "licence": model.licence}
-        else:
-            built = _build(model, work, progress)
-            origin = {"upstream": model.upstream, "licence": model.licence}
-        _publish(built, folder, {"name": model.alias, **origin})
-        shutil.rmtree(work, ignore_errors=True)
+    try:
+        models_dir.mkdir(parents=True, exist_ok=True)
+        with FileLock(models_dir / f".{folder.name}.lock"):
+            if not (folder / MANIFEST).is_file():
+                _make(model, folder, progress)
+    except OSError as fault:
+        raise ModelFault(
+            f"{name} cannot be kept in {models_dir}: {fault}.",
+            mend="Make room or give leave to write there, then run the command again.",
+        ) from fault
     return folder
 
 
@@ -121,6 +114,22 @@ def _missing(name: str) -> ModelFault:
     return ModelFault(
         f"The model {name} has not been fetched.", mend=f"Run `memory model fetch {name}`."
     )
+
+
+def _make(model: HubModel | RegistryModel, folder: Path, progress: Progress) -> None:
+    """Build the model beside `folder`, then move it there."""
+    work = folder.with_name(f".{folder.name}.part")
+    work.mkdir(exist_ok=True)
+    if isinstance(model, HubModel):
+        # Imported here: only a hub download needs it, and it takes a while to import.
+        from pipeline.models import hub  # noqa: PLC0415
+
+        built, upstream = hub.download(model.hub_name, work, progress), model.hub_name
+    else:
+        built, upstream = _build(model, work, progress), model.upstream
+    origin = {"name": model.alias, "upstream": upstream, "licence": model.licence}
+    _publish(built, folder, origin)
+    shutil.rmtree(work, ignore_errors=True)
 
 
 def _publish(built: Path, folder: Path, origin: dict[str, str]) -> None:
