@@ -22,7 +22,9 @@ from pipeline.desk import Desk
 from pipeline.errors import ConfigFault
 from pipeline.history import History
 from pipeline.models import Account, Embedder, Model
-from pipeline.models.catalog import default_alias, folder_name, resolve
+from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve
+from pipeline.models.check import Finding, check, check_embedder
+from pipeline.models.fetch import MANIFEST, check_files
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
 from pipeline.prompts import Prompts
@@ -90,6 +92,19 @@ def real_models(config: Config) -> Models:
     if config.embedder != "none":
         embedder = MiniLM(config.embedder, _place(config.embedder, config))
     return Models(lambda account: mlx_model(config, account=account), embedder)
+
+
+def check_model(config: Config) -> list[Finding]:
+    """What `memory model check` finds of the configured model: its files, then how it works."""
+    name, _ = chosen_model(config)
+    model, place = resolve(name), _place(name, config)
+    findings = []
+    if (place / MANIFEST).is_file():
+        wrong = check_files(place)
+        findings.append(Finding("files", "; ".join(wrong) or "as they were fetched", not wrong))
+    if isinstance(model, RegistryModel) and model.kind == "encoder":
+        return findings + check_embedder(MiniLM(name, place))
+    return findings + check(mlx_model(config, account=lambda _call: None))
 
 
 def sources(config: Config) -> tuple[Source, ...]:

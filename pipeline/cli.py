@@ -309,13 +309,12 @@ def model_check(
 
     Example: memory model check e4b
     """
-    from pipeline.assemble import mlx_model
+    from pipeline.assemble import check_model
     from pipeline.config import load_config
     from pipeline.errors import ModelFault
-    from pipeline.models.check import check
 
     sound = True
-    for line in check(mlx_model(load_config(model=name), account=lambda _call: None)):
+    for line in check_model(load_config(model=name)):
         sound = sound and line.ok
         out.print(
             f"{'ok ' if line.ok else 'BAD'} {line.what}: {line.result}",

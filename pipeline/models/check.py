@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from pipeline.errors import ModelFault
-from pipeline.models import Ask, Grammar, Reply
+from pipeline.models import Ask, Embedder, Grammar, Reply
 from pipeline.models.mlx import MlxModel
 
 _STAGE, _PURPOSE = "check", "check"
@@ -17,6 +18,11 @@ _PROMPTS = (
     "What do people use an umbrella for?",
     "Name something that is green, and say in a few words where one finds it.",
     "Is ice warmer than steam?",
+)
+_SENTENCES = (
+    "An umbrella keeps the rain off.",
+    "People stay dry under an umbrella when it rains.",
+    "The train to the mountains leaves in the evening.",
 )
 _SCHEMA = json.dumps(
     {
@@ -40,18 +46,40 @@ def check(model: MlxModel) -> list[Finding]:
     """Findings in the order they were made; the last is the verdict. Raises nothing for a model
     that fails: the finding says how.
     """
+    return _judged(lambda findings: _language(model, findings))
+
+
+def check_embedder(embedder: Embedder) -> list[Finding]:
+    """The same for an embedder: two sentences on one thing must be nearer than two on others."""
+    return _judged(lambda findings: _embed(embedder, findings))
+
+
+def _judged(look: Callable[[list[Finding]], None]) -> list[Finding]:
     findings: list[Finding] = []
     try:
-        _load(model, findings)
-        _choose(model, findings)
-        _grammar(model, findings)
-        _batch(model, findings)
+        look(findings)
     except ModelFault as fault:
         findings.append(Finding("fault", f"{fault} {fault.mend}".strip(), False))
     wrong = [finding.what for finding in findings if not finding.ok]
     verdict = f"not usable: {', '.join(wrong)}" if wrong else "usable"
     findings.append(Finding("verdict", verdict, not wrong))
     return findings
+
+
+def _language(model: MlxModel, findings: list[Finding]) -> None:
+    _load(model, findings)
+    _choose(model, findings)
+    _grammar(model, findings)
+    _batch(model, findings)
+
+
+def _embed(embedder: Embedder, findings: list[Finding]) -> None:
+    started = time.perf_counter()
+    one, same, other = embedder.embed(_SENTENCES)
+    findings.append(Finding("load and embed", f"{time.perf_counter() - started:.1f} s", True))
+    near, far = float(one @ same), float(one @ other)
+    sound = near > far and abs(float(one @ one) - 1) < 1e-3
+    findings.append(Finding("likeness", f"{near:.2f} for alike, {far:.2f} for unlike", sound))
 
 
 def _load(model: MlxModel, findings: list[Finding]) -> None:
