@@ -155,7 +155,7 @@ def _run(
     as_json: bool,
     rehearsing: Config | None = None,
 ) -> str:
-    """One run on `config`'s places; prints its result, or a rehearsal's diff; returns its status."""
+    """One run on the places of `config`; prints its result or its diff; returns its status."""
     from pipeline import assemble, orchestrator
     from pipeline.progress import watcher
 
