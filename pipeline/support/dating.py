@@ -33,11 +33,17 @@ _WEEKDAY = regex.compile(rf"\b({'|'.join(_WEEKDAYS)})\b", regex.IGNORECASE)
 
 def days_said(messages: Sequence[Message]) -> frozenset[str]:
     """ISO dates the messages say or stand for, and partial ones ("--03-05") as written."""
+    found = set(days_told(messages))
+    for message in messages:
+        found.update(day.isoformat() for day in _own(message))
+    return frozenset(found)
+
+
+def days_told(messages: Sequence[Message]) -> frozenset[str]:
+    """Like `days_said`, without the days the messages were merely sent on."""
     found: set[str] = set()
     for message in messages:
-        # A conversation at night has two dates, the clock's and the user's own.
-        own = {message.at.date(), message.at.astimezone().date()}
-        found.update(day.isoformat() for day in own)
+        own = _own(message)
         found.update(day.isoformat() for day in _resolved(message.text, min(own)))
         for quantity in quantities(message.text):
             if quantity.kind == "date":
@@ -64,6 +70,11 @@ def day_is_said(value: str, said: frozenset[str]) -> bool:
 def year_is_said(value: str, said: frozenset[str]) -> bool:
     """Whether a bare number is the year of a date that was said."""
     return len(value) == 4 and any(day.startswith(value + "-") for day in said)
+
+
+def _own(message: Message) -> set[date]:
+    """A conversation at night has two dates, the clock's and the user's own."""
+    return {message.at.date(), message.at.astimezone().date()}
 
 
 def _resolved(text: str, own: date) -> set[date]:

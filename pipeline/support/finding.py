@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from pipeline.records import Message, Role
-from pipeline.support.checking import FRAME, Verdict, check, matches
+from pipeline.support.checking import Verdict, check
+from pipeline.support.material import FRAME, matches
 from pipeline.support.saying import keys, sayings
 from pipeline.text import content_words
 

@@ -35,6 +35,8 @@ _ENGLISH_NEGATION = regex.compile(
 )
 # "not only", "don't forget to": the negation takes nothing away.
 _EMPTY_NEGATION = word_set("only just forget hesitate worry problem necessarily")
+_POINTING = word_set("it that this them those these one any so")
+UNNAMED = "*"  # what is denied was named elsewhere: "clients without it"
 _GIVEN_UP = regex.compile(
     r"\b(?:avoid|stop|skip|refus|disabl|reject|abandon|drop|exclud|get(?:ting)? rid of"
     r"|turn(?:ed)? off|(?:decid|advis|vot)\w+ against|instead of|rather than)\w*\s+(?P<rest>.+)",
@@ -207,6 +209,8 @@ def _clause(text: str) -> Clause:
         reach = tokens[index + 1 : index + 1 + _SCOPE]
         if not reach and folded == "no":
             reach = tokens[:index]  # "type hints yes, mypy no"
+        if reach and reach[0].casefold() in _POINTING:
+            denied.add(UNNAMED)
         if reach and reach[0].casefold() not in _EMPTY_NEGATION:
             denied |= _tokens(" ".join(reach))
     given_up = _GIVEN_UP.search(text)
