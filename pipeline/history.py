@@ -159,15 +159,20 @@ class History:
         trailers: Mapping[str, str] | None = None,
         author: str = OURS,
         at: datetime | None = None,
+        content: str | None = None,
     ) -> str:
-        """Commit these files as they stand, and nothing else; return the commit.
+        """Commit these files, and nothing else; return the commit.
+
+        They are committed as they stand; with `content`, which is for a single file, as that text,
+        so that an edit made to it this very moment stays the user's and uncommitted.
 
         The commit that is there already is returned when they hold nothing new. Waits for another
         git's lock; raises VaultFault that names the lock when it stays. `at` dates the commit.
         """
         lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
         text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
-        return self._patiently(lambda: self._commit_once(paths, text, author, at))
+        staged = self._staging(paths, content)
+        return self._patiently(lambda: self._commit_once(staged, text, author, at))
 
     def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
         """Commit these files as the user's own work, under the user's name."""
@@ -200,11 +205,19 @@ class History:
 
     # -------------------------------------------------------------- inside
 
+    def _staging(self, paths: Sequence[str], content: str | None) -> tuple[tuple[str, ...], str]:
+        """The git command that puts the files into an index, and what it is given to read."""
+        if content is None:
+            named = "".join(f"{path}\0" for path in paths)
+            return ("update-index", "--add", "--remove", "-z", "--stdin"), named
+        (path,) = paths
+        blob = self._git("hash-object", "-w", "--stdin", given=content).strip()
+        return ("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}"), ""
+
     def _commit_once(
-        self, paths: Sequence[str], message: str, author: str, at: datetime | None
+        self, staged: tuple[tuple[str, ...], str], message: str, author: str, at: datetime | None
     ) -> str:
-        named = "".join(f"{path}\0" for path in paths)
-        stage = ("update-index", "--add", "--remove", "-z", "--stdin")
+        stage, named = staged
         # The user's index first: killed after this, the page is staged as it will be committed;
         # the other way round the index would silently hold the reversal of our commit.
         self._git(*stage, given=named)

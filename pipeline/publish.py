@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pipeline.history import History
+from pipeline.prose import flat
 from pipeline.store import Store
 from pipeline.store.ledger import Folding, Intent, PageFile
 from pipeline.vault import ChangedUnderneath, Vault
@@ -87,7 +88,11 @@ def heal(press: Press, at: datetime) -> list[str]:
 
 def _commit(press: Press, intent: Intent, at: datetime) -> str:
     commit = press.history.commit(
-        [intent.file.path], intent.subject, trailers=intent.trailers, at=at
+        [intent.file.path],
+        intent.subject,
+        trailers=intent.trailers,
+        at=at,
+        content=intent.file.content,
     )
     press.store.ledger.settle(intent, commit, at)
     return commit
@@ -96,6 +101,7 @@ def _commit(press: Press, intent: Intent, at: datetime) -> str:
 def _committed(press: Press, intent: Intent) -> str:
     """The commit that carries this publication, "" if the kill came before it."""
     for commit in press.history.log(intent.file.path):
-        if commit.subject == intent.subject and commit.trailers == dict(intent.trailers):
+        trailers = {key: flat(value) for key, value in intent.trailers.items()}
+        if commit.subject == flat(intent.subject) and commit.trailers == trailers:
             return commit.sha
     return ""

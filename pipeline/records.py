@@ -262,9 +262,9 @@ class LinkFirstMention:
 
 @dataclass(frozen=True, slots=True)
 class SetSeeAlso:
-    """Add these article titles to the See also list; entries the user wrote stay."""
+    """Add links to these articles, by stem, to the See also list; entries the user wrote stay."""
 
-    titles: tuple[str, ...]
+    stems: tuple[str, ...]
 
 
 Edit = AddCitation | AppendSentences | Supersede | AppendHistory | LinkFirstMention | SetSeeAlso

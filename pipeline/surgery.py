@@ -135,8 +135,8 @@ class _Surgery:
                     older.append(edit)
                 case LinkFirstMention():
                     links.append(edit)
-                case SetSeeAlso(titles=titles):
-                    see_also.extend(titles)
+                case SetSeeAlso(stems=stems):
+                    see_also.extend(stems)
         moved = [line for patient in patients.values() for line in self._treat(patient)]
         self._link(links, [p for p in patients.values() if p.successors])
         for name, sentences in sections.values():

@@ -305,3 +305,19 @@ def test_diffs(history: History, root: Path) -> None:
     assert "-one\n+two" in history.diff(start, new)
     assert history.diff(start, new, ["articles/B.md"]) == ""
     assert "+bee" in history.diff("", start)
+
+
+def test_an_edit_between_our_write_and_our_commit_stays_the_users(tmp_path: Path) -> None:
+    """What is committed under our name is what we wrote, whatever is on the disk by then."""
+    history = History(tmp_path)
+    history.init()
+    page = tmp_path / "page.md"
+    page.write_text("ours, edited by the user at once\n")
+    history.commit(["page.md"], "update", content="ours\n")
+    committed = subprocess.run(
+        ["git", "show", "HEAD:page.md"], cwd=tmp_path, capture_output=True, check=True
+    ).stdout
+    assert committed == b"ours\n"
+    assert page.read_text() == "ours, edited by the user at once\n"
+    assert history.state().unstaged == ("page.md",)
+    assert history.state().staged == ()

@@ -142,8 +142,8 @@ class _Explained:
                     self._history.add((date, self._new(sentence)))
                 case LinkFirstMention(block=block):
                     self._links.setdefault(block, []).append(edit)
-                case SetSeeAlso(titles=titles):
-                    self._see_also.update(regex.sub(r"[\[\]|#^]", "", flat(t)) for t in titles)
+                case SetSeeAlso(stems=stems):
+                    self._see_also.update(regex.sub(r"[\[\]|#^]", "", flat(t)) for t in stems)
 
     def change(self, old: Block, new: Block) -> bool:
         """Whether `new` is `old`, untouched or changed as the edits of that block say."""

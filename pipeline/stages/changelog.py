@@ -110,8 +110,10 @@ def _change_line(change: Change, desk: Desk) -> str:
         told.append(_counted(change.citations, "citation") + " added")
     if change.superseded:
         told.append(f"{change.superseded} superseded")
-    sections = [f"[[{change.title}#{section}]]" for section in dict.fromkeys(change.sections)]
-    where = ", ".join(sections) if change.kind == "updated" and sections else f"[[{change.title}]]"
+    sections = [f"[[{change.article}#{section}]]" for section in dict.fromkeys(change.sections)]
+    where = (
+        ", ".join(sections) if change.kind == "updated" and sections else f"[[{change.article}]]"
+    )
     return f"- {change.kind} {where}: {', '.join(told)} from {_sources(change.convs, desk)}"
 
 

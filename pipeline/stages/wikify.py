@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.buckets_page import append_buckets, read_buckets
-from pipeline.gates import Context, judge
+from pipeline.gates import Context, judge, section_words
 from pipeline.links import ArticleEntry, first_mentions, wikilinks
 from pipeline.markdown import parse
 from pipeline.publish import Press, digest, publish
@@ -19,7 +19,6 @@ from pipeline.stages import Desk
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.surgery import apply
 from pipeline.synthesis.compose import messages_of
-from pipeline.synthesis.folding import section_words
 from pipeline.vault import ChangedUnderneath
 
 NAME = "wikify"
@@ -89,8 +88,9 @@ def _link(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Linked:
     titles = {entry.stem: entry.title for entry in catalog}
     edits: list[Edit] = list(first_mentions(page, catalog, stem))
     linked = set(wikilinks(before))
+    # by file name, which is what Obsidian resolves; a title may hold what a file name cannot
     near = [
-        titles[other]
+        other
         for other in desk.store.ledger.neighbours(stem)
         if other in titles and titles[other] not in linked and other not in linked
     ]

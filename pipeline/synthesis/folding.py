@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from pipeline.desk import Desk
 from pipeline.errors import VaultFault
-from pipeline.gates import Context, judge
+from pipeline.gates import Context, judge, section_words
 from pipeline.markdown import Page, parse
 from pipeline.prose import reading
 from pipeline.publish import digest
@@ -28,7 +28,7 @@ from pipeline.store.ledger import Folding
 from pipeline.surgery import apply
 from pipeline.synthesis.compose import Passage, compose, messages_of
 from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said_at, statements
-from pipeline.text import prose_words, words
+from pipeline.text import words
 
 LEAD = ""
 
@@ -187,14 +187,6 @@ def _context(stem: str, claims: Sequence[tuple[Chunk, Claim]], desk: Desk) -> Co
         taken_stems=frozenset(desk.vault.stems()),
         claims=tuple(claim.text for _, claim in claims),
     )
-
-
-def section_words(text: str) -> dict[str, int]:
-    """Words per section of an article, "" for its lead: the measure of gate 1."""
-    counts: dict[str, int] = {}
-    for block in parse(text).blocks:
-        counts[block.section] = counts.get(block.section, 0) + len(prose_words(block.raw))
-    return counts
 
 
 def _folding(
