@@ -82,8 +82,8 @@ def main() -> None:
         before = run("git", "-C", vault, "log", "--oneline", env=env)
         for model in (MODEL, "minilm"):
             run(memory, "model", "fetch", model, env=env, cwd=folder)
-        # all are read, the last of each source worked through, which is enough here; what a model that judges nothing proposes
-        # may well be refused by the gate, which makes the night a partial one (9)
+        # All are read, the last of each source is worked through. What a model that judges nothing
+        # proposes may well be refused by the gate, which makes the night a partial one (9).
         night = (memory, "synthesize", "--dry-run", "--since", SINCE)
         output = run(*night, env=env, cwd=folder, fine=(0, 9))
         if "6 conversations" not in output:
