@@ -90,6 +90,7 @@ class SynthesizePolicy(_Table):
     relation_margin: Share
     paragraph_sentences: Count
     chunks_per_fold: Count
+    compose_from: Annotated[int, Field(ge=2)]
     attempts: Count
     max_attempts: Count
     pause_hours: Positive

@@ -23,7 +23,8 @@ from pipeline.vault import Vault
 class Desk:
     """The concrete parts of one run.
 
-    run: the run's id. started_at: aware UTC. since: conversations not updated after it are left alone; None = all.
+    run: the run's id. started_at: aware UTC. since: conversations not updated after it are left
+    alone; None = all.
     own_folders: the real vault and cache, also in a rehearsal: sessions in them are our own.
     now: the clock, aware UTC. embedder: None when none is installed (chunking and placement then
     go by words alone). results: what the run did so far. say: tells whoever watches.

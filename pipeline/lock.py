@@ -13,7 +13,7 @@ from pipeline.errors import BusyFault
 
 @contextmanager
 def one_run(path: Path) -> Iterator[None]:
-    """Hold the lock file `path` for the block. Raises BusyFault, naming the holder, if it is held."""
+    """Hold the lock file `path` for the block. Raises BusyFault that names whoever holds it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # not truncated on open: the holder's number has to stay readable for whoever comes second
     with path.open("a+", encoding="utf-8") as file:

@@ -179,6 +179,15 @@ def test_a_claim_denies_what_the_message_denies(claim: str, text: str, expected:
     assert supported(claim, chat(f"u: {text}")) is expected
 
 
+def test_what_the_user_told_of_others_is_not_the_users_own() -> None:
+    """Who did it is part of what was said."""
+    told = chat("u: Tobin Ashgrove read the draft and found that the headings have no ligatures.")
+    assert supported("Tobin Ashgrove found that the headings have no ligatures.", told)
+    assert not supported("The user found that the headings have no ligatures.", told)
+    assert not supported("The user's cache is full.", chat("u: The cache is full."))
+    assert supported("The user's cache is full.", chat("u: My cache is full."))
+
+
 def test_a_value_belongs_to_what_it_was_said_of() -> None:
     """Two values in one message cannot change places."""
     messages = chat("u: The build timeout is 15m and the test timeout is 30m.")

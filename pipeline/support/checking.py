@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import regex
 
 from pipeline.records import ClaimKind, Message
+from pipeline.support.attributing import misattributed
 from pipeline.support.belonging import misplaced
 from pipeline.support.denying import denied_otherwise
 from pipeline.support.material import FRAME, gather, matches, once
@@ -57,6 +58,7 @@ def check(
         *missing_rhythms(claim, material),
         *missing_names(claim, material),
         *misplaced(claim, material),
+        *misattributed(claim, material),
         *denied_otherwise(claim, material.said),
         *(
             f"states {old} as current, which the messages left behind"

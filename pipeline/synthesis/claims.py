@@ -14,7 +14,7 @@ from pipeline.models import Model, Reply
 from pipeline.prompts import Prompts
 from pipeline.records import Chunk, Claim, ClaimKind, Message
 from pipeline.support import check, evidence, well_formed
-from pipeline.text import content_words, similarity
+from pipeline.text import content_words, sentences, similarity
 from pipeline.transcript import windows
 
 STAGE = "synthesize"
@@ -102,12 +102,18 @@ def _closed(text: str) -> str:
     return json.dumps({"claims": found}, ensure_ascii=False)
 
 
+def _single(text: str) -> list[str]:
+    """The sentences of a proposal: one claim is one sentence, whatever the model put together."""
+    line = " ".join(text.split())
+    return [line[start:end] for start, end in sentences(line)] or [line]
+
+
 def _judged(
     chunk: Chunk, messages: Sequence[Message], proposals: Sequence[_Proposed], policy: Policy
 ) -> tuple[Claim, ...]:
     claims: list[Claim] = []
-    for ordinal, proposed in enumerate(proposals):
-        text = " ".join(proposed.text.split())
+    single = [(text, p.kind) for p in proposals for text in _single(p.text)]
+    for ordinal, (text, kind) in enumerate(single):
         kept = [claim for claim in claims if not claim.dropped_reason]
         messages_found: tuple[int, ...] = ()
         score, reason = 0.0, ""
@@ -122,7 +128,7 @@ def _judged(
         if not reason:
             messages_found = evidence(text, messages)
             cited = [message for message in messages if message.position in messages_found]
-            verdict = check(text, cited, threshold=policy.gate.support, kind=proposed.kind)
+            verdict = check(text, cited, threshold=policy.gate.support, kind=kind)
             score = verdict.score
             if not verdict.supported:
                 reason = "; ".join(verdict.reasons)
@@ -132,7 +138,7 @@ def _judged(
                 chunk_id=chunk.id,
                 ordinal=ordinal,
                 text=text,
-                kind=proposed.kind,
+                kind=kind,
                 messages=messages_found,
                 support=score,
                 dropped_reason=reason,

@@ -18,7 +18,7 @@ from pipeline.models import Reply
 from pipeline.records import Citation, CitedSentence, Message
 from pipeline.support import check, well_formed
 from pipeline.synthesis.placement import STAGE, Statement
-from pipeline.text import identifiers, numbers, proper_nouns, similarity
+from pipeline.text import identifiers, numbers, proper_nouns, sentences, similarity
 
 PURPOSE = "synthesize/compose"
 _WARMER = 0.4  # temperature gained with each further try
@@ -45,24 +45,27 @@ def compose(passages: Sequence[Passage], desk: Desk) -> list[tuple[CitedSentence
     """The sentences for each section, each with the citations of the claims it says.
 
     Every claim is said and every sentence holds against the messages of its claims; a section for
-    which that fails `attempts` times, or that gains one claim only, gets its claims as they are.
-    All sections of a try are asked in one batch; only those that failed are asked again.
+    which that fails `attempts` times, or that gains few claims, gets its claims as they are. All
+    sections of a try are asked in one batch; only those that failed are asked again.
     """
+    policy = desk.policy.synthesize
     found: dict[int, tuple[CitedSentence, ...]] = {}
-    open_ = [number for number, passage in enumerate(passages) if len(passage.added) > 1]
-    for attempt in range(desk.policy.synthesize.attempts):
+    open_ = [n for n, passage in enumerate(passages) if len(passage.added) >= policy.compose_from]
+    for attempt in range(policy.attempts):
         for number, reply in zip(
             open_, _asked([passages[n] for n in open_], attempt, desk), strict=True
         ):
             with suppress(InvalidReply):
-                found[number] = _checked(passages[number].added, _sentences(reply), desk)
+                found[number] = _checked(passages[number], _sentences(reply), desk)
         open_ = [number for number in open_ if number not in found]
         if not open_:
             break
-    return [
-        found.get(number) or tuple(CitedSentence(s.text, tuple(s.citations)) for s in passage.added)
-        for number, passage in enumerate(passages)
-    ]
+    return [found.get(number) or as_claimed(passage) for number, passage in enumerate(passages)]
+
+
+def as_claimed(passage: Passage) -> tuple[CitedSentence, ...]:
+    """The claims themselves as the section's new sentences."""
+    return tuple(CitedSentence(s.text, tuple(s.citations)) for s in passage.added)
 
 
 def _asked(passages: Sequence[Passage], attempt: int, desk: Desk) -> list[Reply]:
@@ -94,32 +97,38 @@ def _sentences(reply: Reply) -> list[str]:
     if reply.finish != "stop":
         raise InvalidReply("the composed text was cut off")
     try:
-        return [" ".join(s.text.split()) for s in _Reply.model_validate_json(reply.text).sentences]
+        texts = [" ".join(s.text.split()) for s in _Reply.model_validate_json(reply.text).sentences]
     except ValidationError as error:
         raise InvalidReply(f"the composed text is not the JSON asked for: {error}") from error
+    return [text[start:end] for text in texts for start, end in sentences(text)]
 
 
-def _checked(
-    added: Sequence[Statement], sentences: Sequence[str], desk: Desk
-) -> tuple[CitedSentence, ...]:
-    """The sentences with their citations. Raises InvalidReply when one does not hold."""
-    if len(set(sentences)) != len(sentences):
-        raise InvalidReply("a sentence repeats another")
+def _checked(passage: Passage, texts: Sequence[str], desk: Desk) -> tuple[CitedSentence, ...]:
+    """The sentences with their citations. Raises InvalidReply when one does not hold.
+
+    What repeats the section's last paragraph or an earlier sentence is left out: small models like
+    to begin with what stands there already.
+    """
+    policy = desk.policy.synthesize
+    there = [passage.tone[start:end] for start, end in sentences(passage.tone)]
     said: set[int] = set()
-    cited = []
-    for sentence in sentences:
-        if reason := well_formed(sentence, max_words=desk.policy.synthesize.claim_words * 2):
+    cited: list[CitedSentence] = []
+    for text in texts:
+        if any(similarity(text, other) >= policy.duplicate for other in there):
+            continue
+        there.append(text)
+        if reason := well_formed(text, max_words=policy.claim_words * 2):
             raise InvalidReply(reason)
-        told = [i for i, s in enumerate(added) if _says(sentence, s.text)]
+        told = [i for i, s in enumerate(passage.added) if _says(text, s.text)]
         if not told:
             raise InvalidReply("a sentence says none of the claims")
         said.update(told)
-        citations = tuple(dict.fromkeys(c for i in told for c in added[i].citations))
-        verdict = check(sentence, messages_of(citations, desk), threshold=desk.policy.gate.support)
+        citations = tuple(dict.fromkeys(c for i in told for c in passage.added[i].citations))
+        verdict = check(text, messages_of(citations, desk), threshold=desk.policy.gate.support)
         if not verdict.supported:
             raise InvalidReply("; ".join(verdict.reasons))
-        cited.append(CitedSentence(sentence, citations))
-    if len(said) < len(added):
+        cited.append(CitedSentence(text, citations))
+    if len(said) < len(passage.added):
         raise InvalidReply("a claim was left out")
     return tuple(cited)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pipeline.desk import Desk
@@ -20,13 +20,12 @@ from pipeline.records import (
     Citation,
     Claim,
     Draft,
-    Edit,
     Supersede,
 )
 from pipeline.store.buckets import normalised
 from pipeline.store.ledger import Folding
 from pipeline.surgery import apply
-from pipeline.synthesis.compose import Passage, compose, messages_of
+from pipeline.synthesis.compose import Passage, as_claimed, compose, messages_of
 from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said_at, statements
 from pipeline.text import words
 
@@ -61,35 +60,38 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
     before = desk.vault.read(stem)
     page = parse(before) if before is not None else None
     plan = place(evidenced, page, stem, desk)
-    edits, added = _edits(plan, page, desk)
+    passages = _passages(plan, page, desk)
     draft = Draft(
         article=stem,
         title=title,
         base_hash=digest(before) if before is not None else "",
         bucket=bucket.name,
         chunks=tuple(chunk.id for chunk in chunks),
-        edits=edits,
+        edits=tuple(plan.edits),
         talk=tuple(plan.talk),
         claims_words=sum(len(words(claim.text)) for _, claim in claims),
     )
-    if not edits:
+    if not plan.edits and not passages:
         return Folded(bucket, draft.chunks, draft, before, "", (), Folding(bucket.name))
-    after = apply(
-        before,
-        draft,
-        today=_today(desk),
-        paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
-    )
-    reasons = judge(before or "", after, draft, desk.policy.gate, _context(stem, claims, desk))
-    return Folded(
-        bucket,
-        draft.chunks,
-        draft,
-        before,
-        after,
-        reasons,
-        _folding(draft, before, after, plan, added, [chunk.conv for chunk in chunks], desk),
-    )
+    context = _context(stem, claims, desk)
+    composed = dict(zip(passages, compose(list(passages.values()), desk), strict=True))
+    claimed = {name: as_claimed(passage) for name, passage in passages.items()}
+    # what the gate refuses of the model's wording is tried once more in the claims' own words
+    for sections in (composed,) if composed == claimed else (composed, claimed):
+        appended = [AppendSentences(name, sentences) for name, sentences in sections.items()]
+        draft = replace(draft, edits=(*plan.edits, *appended))
+        after = apply(
+            before,
+            draft,
+            today=_today(desk),
+            paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
+        )
+        reasons = judge(before or "", after, draft, desk.policy.gate, context)
+        if not reasons:
+            break
+    convs = [chunk.conv for chunk in chunks]
+    folding = _folding(draft, before, after, plan, convs, desk)
+    return Folded(bucket, draft.chunks, draft, before, after, reasons, folding)
 
 
 def _today(desk: Desk) -> str:
@@ -141,21 +143,17 @@ def _runs(positions: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _edits(plan: Plan, page: Page | None, desk: Desk) -> tuple[tuple[Edit, ...], int]:
-    """All edits of the plan, with the text of its additions composed; and how many it adds."""
+def _passages(plan: Plan, page: Page | None, desk: Desk) -> dict[str, Passage]:
+    """What each section gains, by heading, in the order of the article."""
     lead = _lead(plan.added) if page is None and plan.added else None
     sections: dict[str, list[Statement]] = {LEAD: [lead]} if lead else {}
     for statement in plan.added:
         if statement is not lead:
             sections.setdefault(statement.section, []).append(statement)
-    names = _ordered(sections, desk)
-    passages = [
-        Passage(tuple(sections[name]), _last_paragraph(page, name) if page else "")
-        for name in names
-    ]
-    composed = zip(names, compose(passages, desk), strict=True)
-    appended = [AppendSentences(name, sentences) for name, sentences in composed]
-    return (*plan.edits, *appended), len(plan.added)
+    return {
+        name: Passage(tuple(sections[name]), _last_paragraph(page, name) if page else "")
+        for name in _ordered(sections, desk)
+    }
 
 
 def _ordered(sections: dict[str, list[Statement]], desk: Desk) -> list[str]:
@@ -194,7 +192,6 @@ def _folding(
     before: str | None,
     after: str,
     plan: Plan,
-    added: int,
     convs: Sequence[str],
     desk: Desk,
 ) -> Folding:
@@ -207,7 +204,7 @@ def _folding(
         title=draft.title,
         commit="",
         kind="new" if before is None else "updated",
-        claims=added,
+        claims=len(plan.added),
         citations=plan.known,
         superseded=sum(isinstance(edit, Supersede) for edit in draft.edits),
         sections=tuple(

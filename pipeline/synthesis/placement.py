@@ -25,14 +25,23 @@ from pipeline.records import (
     SentenceRef,
     Supersede,
 )
-from pipeline.text import content_words, identifiers, numbers, proper_nouns, similarity
+from pipeline.text import (
+    content_words,
+    identifiers,
+    is_negative,
+    numbers,
+    proper_nouns,
+    similarity,
+    words,
+)
 
 STAGE = "synthesize"
 _RELATION = "synthesize/relation"
 _SECTION = "synthesize/section"
 _SAME, _UPDATES, _CONTRADICTS = "same", "updates", "contradicts"
 HISTORY = "History"
-_SHARED_WORDS, _SHARED_SHARE = 3, 0.6
+_SHARED_WORDS = 3  # content words two sentences must share to be on one matter
+_ONE_MATTER, _ONE_STATEMENT = 0.5, 0.75  # overlaps from which on they are
 _NOT_PROSE = (HISTORY, "See also", "References")
 
 
@@ -151,9 +160,14 @@ def _place_one(
         plan.known += 1
         return
     fresh = Statement(claim.text, evidenced.at, list(evidenced.citations), kind=claim.kind)
-    alike = [s for like, s in nearest if like >= policy.related and _alike(s, claim)]
+    alike = [
+        s for like, s in nearest if like >= policy.related and _overlap(s, claim) >= _ONE_MATTER
+    ]
     if alike:
         near = alike[0]
+        if _overlap(near, claim) >= _ONE_STATEMENT and _says_no_more(claim.text, near.text):
+            _cite(near, evidenced, plan)
+            return
         relation = _relation(near.text, claim.text, desk)
         if relation == _SAME and _values(near.text) == _values(claim.text):
             _cite(near, evidenced, plan)
@@ -223,15 +237,21 @@ def _answer(statement: Statement, sentence: str) -> str:
     )
 
 
-def _alike(statement: Statement, claim: Claim) -> bool:
-    """Whether both speak of the same matter in the same words, whatever values they give it.
+def _overlap(statement: Statement, claim: Claim) -> float:
+    """Share of the words of either that are words of both (0..1), numbers aside.
 
     Small models call any two sentences about one project an update of each other; only where most
     words agree is their word worth asking for.
     """
     old, new = _matter(statement.text), _matter(claim.text)
     shared = len(old & new)
-    return shared >= _SHARED_WORDS and shared >= _SHARED_SHARE * min(len(old), len(new))
+    return shared / len(old | new) if shared >= _SHARED_WORDS else 0.0
+
+
+def _says_no_more(new: str, old: str) -> bool:
+    """Whether a sentence gives no value that the other lacks, and denies what it denies."""
+    denied = [sum(is_negative(word) for word in words(text)) for text in (new, old)]
+    return _values(new) <= _values(old) and denied[0] == denied[1]
 
 
 def _matter(text: str) -> frozenset[str]:

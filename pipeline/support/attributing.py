@@ -1,0 +1,38 @@
+"""Whose deed it is: what the user told of somebody else is not the user's own."""
+
+from __future__ import annotations
+
+import regex
+
+from pipeline.records import Role
+from pipeline.support.material import FRAME, Material
+from pipeline.text import content_words
+
+_OF_THE_USER = regex.compile(r"\AThe user(?:'s|s')?\b", regex.I)
+_FIRST_PERSON = regex.compile(
+    r"\b(?:I|we|me|us|my|our|mine|ours|myself|ourselves|let's)\b", regex.I
+)
+# A sentence that opens so has a subject of its own: a name in two words, an article or pronoun.
+_NAME = regex.compile(r"\A\W*\p{Lu}\p{Ll}+\s(\p{Lu}\p{Ll}+)\b")
+_ARTICLE = regex.compile(
+    r"\A\W*(?:the|an?|this|these|that|those|it|its|he|she|they|their)\s", regex.I
+)
+
+
+def misattributed(claim: str, material: Material) -> list[str]:
+    """An English claim about the user that rests on a sentence about somebody or something else.
+
+    Judged by the sentence that shares most words with the claim: if the user said it, with another
+    subject and without a word for themselves, it is not about them.
+    """
+    if not _OF_THE_USER.match(claim):
+        return []
+    own = set(content_words(claim)) - FRAME
+    nearest = max(material.said, key=lambda one: len(own & one.stems), default=None)
+    if nearest is None or nearest.role is not Role.USER or _FIRST_PERSON.search(nearest.text):
+        return []
+    name = _NAME.match(nearest.text)
+    # a name the claim holds too may be what the user decided on: "Let Postgres keep it."
+    if (name and name[1] not in claim) or _ARTICLE.match(nearest.text):
+        return ["the user said this of somebody or something else"]
+    return []
