@@ -86,6 +86,10 @@ def run(desk: Desk, control: Control, only: str = "") -> str:
             with control.write():
                 for line in heal(press, desk.now()):
                     desk.say(Event("heal", 1, 1, line))
+            desk.results.problems.extend(
+                f"Meta/{name} is missing: the shipped page stands in for it"
+                for name in desk.vault.missing_meta()
+            )
             for stage in STAGES:
                 if only in ("", stage.NAME) and stage is not changelog:
                     _run_stage(stage, desk, control)

@@ -145,6 +145,16 @@ class Vault:
         text = self._text(self._root / _META / name)
         return (folder("vault_meta") / name).read_text("utf-8") if text is None else text
 
+    def rules(self, name: str) -> str:
+        """What the user wrote into a Meta page of rules, as the end of a prompt's system turn.
+
+        The shipped rules are worked into the shipped prompts already; only list items that the
+        shipped page lacks are added, so that an untouched page leaves the prompts as they are.
+        """
+        shipped = set(list_items((folder("vault_meta") / name).read_text("utf-8")))
+        own = [flat(item) for item in list_items(self.meta(name)) if item not in shipped]
+        return f" The owner also asks: {'; '.join(own)}" if own else ""
+
     def missing_meta(self) -> list[str]:
         """Names of Meta pages the vault lacks, so that the shipped ones stand in for them."""
         places = [place for place in _seeds(folder("vault_meta")) if place.startswith(f"{_META}/")]

@@ -204,3 +204,42 @@ def test_merging_into_nothing_is_reported_and_changes_nothing(config: Config) ->
     ended = run_night(config, says("unrelated"), at=MORROW)
     assert any("No such topic" in problem for problem in ended.results.problems)
     assert ended.results.rejected == []
+
+
+def test_a_rule_the_user_adds_to_a_meta_page_reaches_the_model(config: Config) -> None:
+    """The wiki governs itself: a line in the page is in the next night's prompts, and only then."""
+    page = config.vault / "Meta" / "Editorial_Guidelines.md"
+    page.write_text(page.read_text(encoding="utf-8") + "- Never mention the weather.\n")
+    write_session(
+        config.vault.parent,
+        "claude-code",
+        LATER_SESSION,
+        NIGHT + timedelta(hours=5),
+        [("user", NEW)],
+    )
+    ended = run_night(config, says("unrelated"), at=MORROW)
+    systems = {a.purpose: a.ask.system for a in ended.model.asked}
+    assert "Never mention the weather." in systems["synthesize/claims"]
+    assert "Never mention the weather." not in systems["chunk/keep"]
+    assert "Third person" not in systems["synthesize/claims"]
+
+
+def test_two_values_of_one_message_are_two_things(config: Config) -> None:
+    """A message cannot outdate itself: nothing goes to History, whatever the model says."""
+    text = (
+        "The Lantern retention job keeps sessions for 30 days and "
+        "the Lantern retention job keeps logs for 7 days."
+    )
+    two = {
+        "keeps logs": [
+            ("The Lantern retention job keeps logs for 7 days.", "fact"),
+            ("The Lantern retention job keeps sessions for 30 days.", "fact"),
+        ]
+    }
+    script = says("updates")
+    script.claims = {w: c for w, c in script.claims.items() if w != "for 30 days"} | two
+    (config.vault / "articles" / "Lantern project.md").write_text(lantern(config).replace(OLD, ""))
+    after = night(config, script, text, NIGHT + timedelta(hours=5), LATER_SESSION)
+    current, history = parts(after)
+    assert "keeps logs for 7 days" in current and "keeps sessions for 30 days" in current
+    assert "30 days" not in history and "7 days" not in history

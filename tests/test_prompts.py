@@ -20,12 +20,12 @@ from pipeline.resources import folder
 
 # What each stage hands to its prompts: a place too few or too many would stop a night.
 PLACES = {
-    "chunk/keep": {"topics", "transcript"},
-    "chunk/label": {"transcript"},
+    "chunk/keep": {"rules", "topics", "transcript"},
+    "chunk/label": {"rules", "transcript"},
     "cluster/name": {"label", "transcript"},
     "cluster/route": {"buckets", "label", "transcript"},
-    "synthesize/claims": {"transcript"},
-    "synthesize/compose": {"claims", "tone"},
+    "synthesize/claims": {"rules", "transcript"},
+    "synthesize/compose": {"claims", "rules", "tone"},
     "synthesize/relation": {"new", "old"},
     "synthesize/section": {"claim", "headings"},
 }
@@ -86,9 +86,14 @@ def test_no_prompt_is_shipped_that_nothing_asks(shipped: Prompts) -> None:
 
 @pytest.mark.parametrize("name", sorted(PLACES))
 def test_places_stand_in_the_last_turn_alone(shipped: Prompts, name: str) -> None:
-    """System and examples are the same for every ask, so that a batch shares their cache."""
-    values = dict.fromkeys(PLACES[name], "first")
-    others = dict.fromkeys(PLACES[name], "second")
+    """System and examples are the same for every ask of a run, so that a batch shares them.
+
+    The user's own rules, which stand in the system turn, are the same all night.
+    """
+    values = dict.fromkeys(PLACES[name], "first") | {"rules": "r"}
+    others = dict.fromkeys(PLACES[name], "second") | {"rules": "r"}
+    values = {place: values[place] for place in PLACES[name]}
+    others = {place: others[place] for place in PLACES[name]}
     one, other = shipped.ask(name, values), shipped.ask(name, others)
     assert (one.system, one.examples) == (other.system, other.examples)
     assert one.prompt != other.prompt

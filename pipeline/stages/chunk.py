@@ -107,11 +107,19 @@ def _described(drafts: Sequence[tuple[Chunk, Sequence[Message]]], desk: Desk) ->
     policy = desk.policy.chunk
     ignored = [item.casefold() for item in list_items(desk.vault.meta("Topics_to_Ignore.md"))]
     texts = [gist(messages, policy.gist_words) for _, messages in drafts]
-    labels = _labels(texts, desk)
+    rules = desk.vault.rules("Chunking.md")
+    labels = _labels(texts, rules, desk)
     verdicts = iter(
         desk.model.choose(
             [
-                desk.prompts.ask("chunk/keep", {"transcript": text, "topics": "; ".join(ignored)})
+                desk.prompts.ask(
+                    "chunk/keep",
+                    {
+                        "transcript": text,
+                        "topics": "; ".join(ignored) or "(nothing)",
+                        "rules": rules,
+                    },
+                )
                 for text in texts
             ],
             stage=NAME,
@@ -132,9 +140,11 @@ def _described(drafts: Sequence[tuple[Chunk, Sequence[Message]]], desk: Desk) ->
     return described
 
 
-def _labels(texts: Sequence[str], desk: Desk) -> list[str]:
+def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
     prompt = desk.prompts.get("chunk/label")
-    asks: list[Ask] = [desk.prompts.ask("chunk/label", {"transcript": text}) for text in texts]
+    asks: list[Ask] = [
+        desk.prompts.ask("chunk/label", {"transcript": text, "rules": rules}) for text in texts
+    ]
     replies = desk.model.write(
         asks,
         stage=NAME,

@@ -92,6 +92,7 @@ def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
         model=desk.model,
         prompts=desk.prompts,
         policy=desk.policy,
+        rules=desk.vault.rules("Editorial_Guidelines.md"),
     )
     extracted = dict(zip((chunk.id for chunk in chunks), claims, strict=True))
     return [

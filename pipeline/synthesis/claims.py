@@ -38,12 +38,14 @@ def extract(
     model: Model,
     prompts: Prompts,
     policy: Policy,
+    rules: str,
 ) -> list[tuple[Claim, ...]]:
     """The claims of each chunk, refused ones included with their reason, in the model's order.
 
     The model is asked message by message (small models make good sentences of one message and
     return a whole conversation as it is), all messages of all chunks in one batch. Raises
-    InvalidReply when an answer is not the JSON that was asked for.
+    InvalidReply when an answer is not the JSON that was asked for. rules: the user's own, from
+    Editorial_Guidelines.md.
     """
     prompt = prompts.get(PURPOSE)
     pieces = [
@@ -56,7 +58,11 @@ def extract(
         for _, messages in chunks
     ]
     replies = model.write(
-        [prompts.ask(PURPOSE, {"transcript": text}) for texts in pieces for text in texts],
+        [
+            prompts.ask(PURPOSE, {"transcript": text, "rules": rules})
+            for texts in pieces
+            for text in texts
+        ],
         stage=STAGE,
         purpose=PURPOSE,
         max_tokens=prompt.max_tokens,

@@ -73,6 +73,8 @@ def _asked(passages: Sequence[Passage], attempt: int, desk: Desk) -> list[Reply]
     if not passages:
         return []
     prompt = desk.prompts.get(PURPOSE)
+    pages = ("Editorial_Guidelines.md", "Article_Conventions.md")
+    rules = "".join(desk.vault.rules(page) for page in pages)
     return desk.model.write(
         [
             desk.prompts.ask(
@@ -80,6 +82,7 @@ def _asked(passages: Sequence[Passage], attempt: int, desk: Desk) -> list[Reply]
                 {
                     "claims": "\n".join(f"- {statement.text}" for statement in passage.added),
                     "tone": passage.tone,
+                    "rules": rules,
                 },
             )
             for passage in passages
