@@ -331,11 +331,6 @@ class Config(BaseSettings):
         return self.cache_dir / "run.lock"
 
     @property
-    def log_dir(self) -> Path:
-        """Logs of the runs."""
-        return self.cache_dir / "logs"
-
-    @property
     def archive_dir(self) -> Path:
         """The archive of redacted conversations."""
         return self.data_dir / "archive"

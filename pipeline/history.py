@@ -195,10 +195,6 @@ class History:
         start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
         return self._diff(start, new, "--", *paths)
 
-    def worktree_diff(self, paths: Sequence[str] = ()) -> str:
-        """The unified diff of what is uncommitted in files git knows."""
-        return self._diff("HEAD", "--", *paths)
-
     def git_dir(self) -> Path:
         """The repository's own folder, absolute."""
         return Path(self._git("rev-parse", "--absolute-git-dir").rstrip("\n"))

@@ -8,6 +8,7 @@ from pipeline.assemble import chosen_model
 from pipeline.config import Config
 from pipeline.history import History
 from pipeline.store import Store
+from pipeline.store.times import to_text
 from pipeline.vault import Vault
 
 
@@ -21,6 +22,7 @@ def gather(config: Config) -> dict[str, Any]:
         "uncommitted": None,
         "last_run": None,
         "counts": {},
+        "read_up_to": {},
         "pending": {},
         "attempts": [],
     }
@@ -42,6 +44,9 @@ def gather(config: Config) -> dict[str, Any]:
             "results": last.results,
         }
     state["counts"] = store.conversations.counts() | store.chunks.counts()
+    state["read_up_to"] = {
+        source: to_text(at) for source, at in store.conversations.watermarks().items()
+    }
     state["counts"]["buckets"] = len(store.buckets.all())
     state["pending"] = {
         "to chunk": len(store.conversations.to_chunk(None)),
@@ -77,6 +82,8 @@ def lines(state: dict[str, Any]) -> list[str]:
     ]
     if last and last["results"].get("failure"):
         told.insert(1, f"          {last['results']['failure']}")
+    for source, at in state["read_up_to"].items():
+        told.append(f"source    {source}, read up to {at}")
     if state["counts"]:
         counted = ", ".join(f"{number} {name}" for name, number in state["counts"].items())
         told.append(f"holds     {counted}")

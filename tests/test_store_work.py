@@ -37,7 +37,7 @@ def claims(chunk_id: str, count: int, *, dropped: str = "") -> list[Claim]:
 def routed(store: Store, conv: str, bucket: str, *, supported: int) -> str:
     """A chunk over a whole conversation, in a bucket, with claims; its id."""
     made = chunk(store, conv, 0, 3)
-    store.chunks.replace_tail(conv, [made], store.conversations.get(conv).updated_at)
+    store.chunks.replace_tail(conv, [made])
     store.buckets.save(Bucket(bucket), START)
     store.buckets.assign(made.id, [Assignment(made.id, bucket, 1.0)])
     store.claims.save(made.id, claims(made.id, supported))
@@ -62,9 +62,7 @@ def test_oldest_message_first(store: Store) -> None:
     """The latest statement must be the last one folded, whatever order the files were read in."""
     assert [c.conv for c in store.conversations.to_chunk(None)] == ["aaaaaaaa", "bbbbbbbb"]
     for conv in ("bbbbbbbb", "aaaaaaaa"):
-        store.chunks.replace_tail(
-            conv, [chunk(store, conv, 0, 3)], store.conversations.get(conv).updated_at
-        )
+        store.chunks.replace_tail(conv, [chunk(store, conv, 0, 3)])
     assert [c.conv for c in store.chunks.to_cluster(None)] == ["aaaaaaaa", "bbbbbbbb"]
     assert [c.conv for c in store.chunks.to_cluster(LATER)] == ["bbbbbbbb"]
 
@@ -72,11 +70,11 @@ def test_oldest_message_first(store: Store) -> None:
 def test_a_chunk_without_claims_or_bucket_is_not_asked_again(store: Store) -> None:
     """Pitfall 5: "nothing in it" is an answer and is remembered."""
     made = chunk(store, "aaaaaaaa", 0, 3)
-    store.chunks.replace_tail("aaaaaaaa", [made], LATER)
+    store.chunks.replace_tail("aaaaaaaa", [made])
     store.buckets.assign(made.id, [])
     assert store.chunks.to_cluster(None) == []
     bucketed = chunk(store, "bbbbbbbb", 0, 3)
-    store.chunks.replace_tail("bbbbbbbb", [bucketed], LATER + timedelta(hours=1))
+    store.chunks.replace_tail("bbbbbbbb", [bucketed])
     store.buckets.save(Bucket("Topic"), START)
     store.buckets.assign(bucketed.id, [Assignment(bucketed.id, "Topic", 1.0)])
     assert store.chunks.to_claim(None) == [bucketed]
@@ -87,7 +85,7 @@ def test_a_chunk_without_claims_or_bucket_is_not_asked_again(store: Store) -> No
 def test_ignored_buckets_cost_nothing(store: Store) -> None:
     """No claim is extracted from what only belongs to topics the user ignores."""
     made = chunk(store, "aaaaaaaa", 0, 3)
-    store.chunks.replace_tail("aaaaaaaa", [made], LATER)
+    store.chunks.replace_tail("aaaaaaaa", [made])
     store.buckets.save(Bucket("Topic", state=BucketState.IGNORED), START)
     store.buckets.assign(made.id, [Assignment(made.id, "Topic", 1.0)])
     assert store.chunks.to_claim(None) == []
@@ -96,7 +94,7 @@ def test_ignored_buckets_cost_nothing(store: Store) -> None:
 def test_an_unchanged_span_keeps_its_claims_a_folded_one_is_frozen(store: Store) -> None:
     """Pitfall 2: cutting a grown conversation again loses no claim and no fold."""
     first, second = chunk(store, "aaaaaaaa", 0, 1), chunk(store, "aaaaaaaa", 2, 3, ordinal=1)
-    store.chunks.replace_tail("aaaaaaaa", [first, second], LATER)
+    store.chunks.replace_tail("aaaaaaaa", [first, second])
     store.buckets.save(Bucket("Topic"), START)
     store.claims.save(first.id, claims(first.id, 2))
     store.ledger.record(
@@ -104,7 +102,7 @@ def test_an_unchanged_span_keeps_its_claims_a_folded_one_is_frozen(store: Store)
     )
     assert store.chunks.frozen("aaaaaaaa") == [first]
     wider = chunk(store, "aaaaaaaa", 2, 3, ordinal=1)
-    store.chunks.replace_tail("aaaaaaaa", [wider], LATER)
+    store.chunks.replace_tail("aaaaaaaa", [wider])
     assert [c.id for c in store.chunks.of("aaaaaaaa")] == [first.id, second.id]
     assert len(store.claims.of(first.id)) == 2
 
@@ -210,7 +208,7 @@ def test_a_killed_run_is_marked_and_run_ids_never_collide(store: Store) -> None:
 def test_full_text_stays_in_step(store: Store, tmp_path: Path) -> None:
     """What is deleted is not found any more, what is stored is."""
     made = chunk(store, "aaaaaaaa", 0, 3)
-    store.chunks.replace_tail("aaaaaaaa", [made], LATER)
+    store.chunks.replace_tail("aaaaaaaa", [made])
     store.claims.save(made.id, claims(made.id, 1))
     store.copy_to(tmp_path / "copy.sqlite")
     copy = Store(tmp_path / "copy.sqlite")
@@ -220,7 +218,7 @@ def test_full_text_stays_in_step(store: Store, tmp_path: Path) -> None:
                 f"SELECT count(*) FROM {table}_fts WHERE {table}_fts MATCH ?", (word,)
             ).fetchone()[0]
             assert found > 0, table
-    store.chunks.replace_tail("aaaaaaaa", [], LATER)
+    store.chunks.replace_tail("aaaaaaaa", [])
     for table in ("chunks", "claims"):
         store._connection.execute(
             f"INSERT INTO {table}_fts ({table}_fts, rank) VALUES ('integrity-check', 1)"

@@ -62,10 +62,11 @@ def work(jobs: Sequence[Conversation], desk: Desk) -> list[Result]:
 
 def keep(result: Result, desk: Desk) -> Outcome:
     """Record the chunks and how far the conversation is chunked."""
-    known = {chunk.id for chunk in desk.store.chunks.of(result.conversation.conv)}
-    desk.store.chunks.replace_tail(
-        result.conversation.conv, result.chunks, result.conversation.updated_at
-    )
+    conversation = result.conversation
+    known = {chunk.id for chunk in desk.store.chunks.of(conversation.conv)}
+    desk.store.chunks.replace_tail(conversation.conv, result.chunks)
+    # killed before this line, the conversation is cut again, into the same chunks
+    desk.store.conversations.mark_chunked(conversation.conv, conversation.updated_at)
     fresh = [chunk for chunk in result.chunks if chunk.id not in known]
     return Done({"chunks": len(fresh), "dropped": sum(not chunk.keep for chunk in fresh)})
 

@@ -60,8 +60,8 @@ class Chunks:
             return []
         return [chunk for chunk in self.of(conv) if chunk.ordinal <= row[0]]
 
-    def replace_tail(self, conv: str, chunks: Sequence[Chunk], chunked_at: datetime) -> None:
-        """Put `chunks` after the frozen ones and note that `conv` was chunked as of `chunked_at`.
+    def replace_tail(self, conv: str, chunks: Sequence[Chunk]) -> None:
+        """Put `chunks` after the frozen ones, in place of those that stood there.
 
         A chunk whose span did not change keeps its row, and with it its label, claims and buckets.
         """
@@ -79,10 +79,6 @@ class Chunks:
                     (c.id, c.conv, c.ordinal, c.first, c.last, c.label, int(c.keep), c.project)
                     for c in chunks
                 ],
-            )
-            self._connection.execute(
-                "UPDATE conversations SET chunked_at = ? WHERE conv = ?",
-                (to_text(chunked_at), conv),
             )
 
     def to_cluster(self, since: datetime | None) -> list[Chunk]:
