@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from pipeline.archive import Archive
-from pipeline.config import Config, load_policy
+from pipeline.config import Config, config_path, load_policy
 from pipeline.desk import Desk
 from pipeline.errors import ConfigFault
 from pipeline.history import History
@@ -91,6 +91,7 @@ def real_models(config: Config) -> Models:
     embedder = None
     if config.embedder != "none":
         embedder = MiniLM(config.embedder, _place(config.embedder, config))
+    _place(chosen_model(config)[0], config)  # a name that means nothing is said at once
     return Models(lambda account: mlx_model(config, account=account), embedder)
 
 
@@ -140,8 +141,10 @@ def desk(
     vault, history = Vault(config.vault), History(config.vault)
     if not (config.vault / ".git").is_dir():
         raise ConfigFault(f"there is no vault at {real.vault}", mend="run `memory init` first")
+    # whatever can be wrong with the settings is said before a run is begun
+    prompts = Prompts(folder("prompts"), config_path().parent / "prompts")
+    read = sources(config)
     store = Store(config.store_path)
-    prompts = Prompts(folder("prompts"))
     moment = now()
     run = store.runs.begin(
         moment,
@@ -159,7 +162,7 @@ def desk(
         policy=load_policy(),
         store=store,
         archive=Archive(config.archive_dir),
-        sources=sources(config),
+        sources=read,
         vault=vault,
         history=history,
         model=models.model(lambda call: store.runs.account(run, call)),

@@ -242,6 +242,8 @@ def model_list(as_json: JsonOption = False) -> None:
     from rich.table import Table
 
     table = Table("alias", "model", "download", "memory", "licence", "fetched")
+    for column in table.columns:
+        column.overflow = "fold"
     for row in found:
         table.add_row(
             row.alias,
@@ -282,7 +284,10 @@ def model_fetch(
             bars.update(tasks[what], completed=done, total=total or None)
 
         taken, where, messages = fetch_first(
-            [name, *(alternatives or [])], config.models_dir, offline=False, progress=progress
+            [name, *(alternatives or [])],
+            config.models_dir,
+            offline=config.offline,
+            progress=progress,
         )
     for message in messages:
         err.print(message, markup=False, highlight=False)

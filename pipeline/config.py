@@ -252,7 +252,7 @@ class Config(BaseSettings):
     )
     cache_dir: Folder = Field(
         default_factory=lambda: _xdg("XDG_CACHE_HOME", ".cache"),
-        description="Derived state: memory.sqlite, logs, models. Default "
+        description="Derived state: memory.sqlite, models. Default "
         "`$XDG_CACHE_HOME/nightly-memory`, else `~/.cache/nightly-memory`.",
     )
     data_dir: Folder = Field(
@@ -283,8 +283,8 @@ class Config(BaseSettings):
     )
     batch: Count = Field(default=8, description="Requests the model works on side by side.")
     offline: bool = Field(
-        default=True,
-        description="A run never downloads; models are fetched by `memory model fetch` alone.",
+        default=False,
+        description="Never download, not even by `memory model fetch`. A run never does anyway.",
     )
     since_days: Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_all)] = Field(
         default=14,

@@ -68,7 +68,7 @@ def format_definition(label: str, citation: Citation) -> str:
     where = f"message {citation.first + 1}"
     if citation.last > citation.first:
         where = f"messages {citation.first + 1}–{citation.last + 1}"
-    title = plain(_short(citation.title))
+    title = plain(short_title(citation.title))
     return (
         f"[^{label}]: `conv:{citation.conv}` ({citation.date}, {citation.source}, {where})"
         f"{f' — {title}' if title else ''}"
@@ -114,7 +114,7 @@ class Notes:
         return self._labels[key]
 
 
-def _short(title: str) -> str:
+def short_title(title: str) -> str:
     """A title on one line without the signs of links, code, HTML and tables, cut to length."""
     line = _CONV.sub("conv ", flat(title)).translate(_IN_TITLE)
     return line if len(line) <= _TITLE_CHARACTERS else line[: _TITLE_CHARACTERS - 1].rstrip() + "…"

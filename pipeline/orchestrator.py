@@ -78,11 +78,12 @@ def run(desk: Desk, control: Control, only: str = "") -> str:
     """
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
     fault: MemoryFault | None = None
-    stopped = False
+    stopped = fit = False
     before = desk.history.head()
     try:
         with control.signals():
             desk.history.refuse_if_unfit()
+            fit = True
             with control.write():
                 for line in heal(press, desk.now()):
                     desk.say(Event("heal", 1, 1, line))
@@ -101,7 +102,8 @@ def run(desk: Desk, control: Control, only: str = "") -> str:
         desk.results.failure = str(error)
     finally:
         desk.model.close()
-    if only in ("", changelog.NAME):
+    # in the middle of a merge not even the changelog is committed
+    if fit and only in ("", changelog.NAME):
         fault = _tell(desk, fault)
     after = desk.history.head()
     status = _status(desk, fault, stopped, changed=before != after)
@@ -135,10 +137,16 @@ def _status(desk: Desk, fault: MemoryFault | None, stopped: bool, *, changed: bo
 def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
     """Work through what is pending, and through what that makes pending, until nothing is left."""
     tried: set[str] = set()
+    done: dict[str, Any] = {}
     while True:
         control.check()
         resting = desk.store.ledger.resting(stage.NAME, desk.now()) | tried
-        jobs = [job for job in stage.pending(desk) if stage.key(job) not in resting]
+        # the very job that was done is not done again, should its stage not see that it was
+        jobs = [
+            job
+            for job in stage.pending(desk)
+            if stage.key(job) not in resting and done.get(stage.key(job)) != job
+        ]
         if not jobs:
             return
         size = desk.config.batch
@@ -148,7 +156,9 @@ def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
             spent = desk.store.runs.spent(desk.run)
             for number, (job, result) in enumerate(_results(stage, batch, desk)):
                 outcome = _kept(stage, result, desk, control)
-                if not isinstance(outcome, Done):
+                if isinstance(outcome, Done):
+                    done[stage.key(job)] = job
+                else:
                     tried.add(stage.key(job))
                 _record(stage, job, outcome, desk)
                 desk.say(

@@ -15,12 +15,14 @@ class RunResults:
 
     counts: e.g. conversations, messages, chunks, dropped, claims, unsupported.
     rejected: (job, reasons) of drafts the gate refused and jobs that failed.
-    held: (article, reasons). problems: sentences about what could not be read or obeyed.
+    refused: (claim, reason) of claims that form or support refused. held: (job, reasons).
+    problems: sentences about what could not be read or obeyed.
     failure: what ended the run before its time, "" if nothing did.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     rejected: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
     held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     failure: str = ""
@@ -38,6 +40,7 @@ class RunResults:
             "version": RESULTS_VERSION,
             "counts": dict(sorted(self.counts.items())),
             "rejected": [[job, list(reasons)] for job, reasons in self.rejected],
+            "refused": [[text, reason] for text, reason in self.refused],
             "held": [[article, list(reasons)] for article, reasons in self.held],
             "problems": list(self.problems),
             "failure": self.failure,

@@ -52,6 +52,7 @@ def gather(config: Config) -> dict[str, Any]:
         "to chunk": len(store.conversations.to_chunk(None)),
         "to route": len(store.chunks.to_cluster(None)),
         "to read for claims": len(store.chunks.to_claim(None)),
+        "articles with news": store.buckets.to_fold(),
     }
     state["attempts"] = [
         {

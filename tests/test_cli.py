@@ -133,3 +133,29 @@ def test_every_command_shows_an_example() -> None:
     for command in commands:
         assert command.callback is not None
         assert "Example: memory" in (command.callback.__doc__ or ""), command.callback
+
+
+def test_a_run_that_cannot_begin_leaves_no_trace(home: Path) -> None:
+    """A wrong setting is no run: status does not speak of one that is at work."""
+    run("init")
+    assert run("synthesize", "--model", "no-such").returncode == 5
+    assert json.loads(run("status", "--json").stdout)["last_run"] is None
+
+
+def test_offline_means_no_download(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `offline` a model that is not there stays not there; exit 5."""
+    monkeypatch.setenv("MEMORY_OFFLINE", "true")
+    monkeypatch.setenv("MEMORY_MODELS_DIR", f"{home}/models")
+    assert run("model", "fetch", "minilm").returncode == 5
+    assert not (home / "models" / "minilm").exists()
+
+
+def test_the_users_own_prompt_takes_the_place_of_the_shipped(home: Path) -> None:
+    """A broken one stops the run before it begins, and is named; exit 3."""
+    run("init")
+    own = home / ".config" / "nightly-memory" / "prompts" / "chunk"
+    own.mkdir(parents=True)
+    (own / "label.md").write_text("no front matter")
+    done = run("synthesize")
+    assert done.returncode == 3
+    assert "label.md" in done.stderr

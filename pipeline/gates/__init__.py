@@ -14,12 +14,12 @@ from pipeline.config import GatePolicy
 from pipeline.gates.amount import floor, growth, section_words
 from pipeline.gates.citing import citations_survive, marks_defined, sentences_supported
 from pipeline.gates.comparing import Context, Write
-from pipeline.gates.content import nothing_dangerous, nothing_hollow
+from pipeline.gates.content import dangers, nothing_dangerous, nothing_hollow
 from pipeline.gates.naming import named_well
 from pipeline.gates.untouched import unaddressed_identical
 from pipeline.records import Draft
 
-__all__ = ["GATES", "Context", "Gate", "Write", "judge", "section_words"]
+__all__ = ["GATES", "Context", "Gate", "Write", "dangers", "judge", "section_words"]
 
 Gate = Callable[[Write], list[str]]
 

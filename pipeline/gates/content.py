@@ -72,11 +72,12 @@ def nothing_dangerous(write: Write) -> list[str]:
         if count > old.get(kind, 0):
             reasons.append(f"a secret would be written ({kind})")
     for piece in pages.pieces:
-        reasons += [f"“{shown(piece)}” holds {fault}" for fault in _dangers(piece)]
+        reasons += [f"“{shown(piece)}” holds {fault}" for fault in dangers(piece)]
     return reasons
 
 
-def _dangers(piece: str) -> list[str]:
+def dangers(piece: str) -> list[str]:
+    """What in a piece of Markdown runs, loads or gives orders, a few words each."""
     found = []
     if _RUNS_ANYWHERE.search(piece):
         found.append("code that a plugin runs")

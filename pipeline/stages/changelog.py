@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pipeline.footnotes import short_title
+from pipeline.prose import plain
 from pipeline.publish import Press, publish
 from pipeline.records import Change, Done, Failed, Outcome
 from pipeline.results import RunResults
@@ -75,10 +77,10 @@ def _section(changes: Sequence[Change], desk: Desk) -> str:
         f"## {_stamp(local)} — {_summary(changes, results)}",
         "",
         *(_change_line(change, desk) for change in changes),
-        *(f"- held [[{article}]]: {'; '.join(reasons)}" for article, reasons in results.held),
+        *(f"- held {plain(job)}: {_said(reasons)}" for job, reasons in results.held),
         *_rejected_lines(results),
-        *(f"- {problem}" for problem in results.problems),
-        *([f"- ended early: {results.failure}"] if results.failure else []),
+        *(f"- {plain(problem)}" for problem in results.problems),
+        *([f"- ended early: {plain(results.failure)}"] if results.failure else []),
         "",
         _totals(desk),
     ]
@@ -122,17 +124,23 @@ def _sources(convs: Sequence[str], desk: Desk) -> str:
     for conv in convs[:_CONVS_SHOWN]:
         conversation = desk.store.conversations.get(conv)
         date = conversation.started_at.astimezone(desk.config.zone).date().isoformat()
-        named.append(f'`conv:{conv}` ({date}, {conversation.source}, "{conversation.title}")')
+        title = plain(short_title(conversation.title))
+        named.append(f'`conv:{conv}` ({date}, {conversation.source}, "{title}")')
     if more := len(convs) - _CONVS_SHOWN:
         named += [f"{more} more"] if more > 0 else []
     return ", ".join(named)
+
+
+def _said(reasons: Sequence[str]) -> str:
+    """Reasons quote what was refused: as plain text, which runs and links nothing."""
+    return plain("; ".join(reasons))
 
 
 def _rejected_lines(results: RunResults) -> list[str]:
     if not results.rejected:
         return []
     lines = [f"- rejected {_counted(len(results.rejected), 'draft')}, tried again another night:"]
-    lines += [f"    - {job}: {'; '.join(reasons)}" for job, reasons in results.rejected]
+    lines += [f"    - {plain(job)}: {_said(reasons)}" for job, reasons in results.rejected]
     return lines
 
 

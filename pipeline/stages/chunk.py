@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pipeline.identity import chunk_id
 from pipeline.markdown import list_items
 from pipeline.models import Ask
+from pipeline.prose import flat
 from pipeline.records import Chunk, Conversation, Done, Message, Outcome
 from pipeline.segmentation import Turn, segments, word_vectors
 from pipeline.stages import Desk
@@ -19,7 +20,8 @@ from pipeline.text import content_words
 from pipeline.transcript import gist, line
 
 NAME = "chunk"
-_KEEP, _DROP = "keep", "drop"
+_DROP = "drop"
+_LABEL_WORDS = 9  # of the chunk's beginning, speaker included, when the model gives no label
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,10 @@ def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
     )
-    return [" ".join(reply.text.split()).strip(" .") or "Untitled" for reply in replies]
+    return [
+        flat(reply.text).strip(" .") or " ".join(text.split()[1:_LABEL_WORDS])
+        for reply, text in zip(replies, texts, strict=True)
+    ]
 
 
 def _speaks_of(said: str, topic: str) -> bool:

@@ -6,7 +6,8 @@ Likeness decides where it is clear; near the line the model chooses among the be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from pipeline.buckets_page import read_buckets
 from pipeline.config import ClusterPolicy
 from pipeline.models import Choice
+from pipeline.prose import flat
 from pipeline.records import Assignment, Bucket, BucketState, Chunk, Done, Outcome
 from pipeline.segmentation import word_vectors
 from pipeline.stages import Desk
@@ -25,6 +27,9 @@ from pipeline.transcript import gist
 NAME = "cluster"
 _LETTERS = "ABCDEFGH"
 _NONE = "none of these"
+_NOT_IN_NAMES = re.compile(r"[<>\[\]{}()|%`$^#*\\/~=!]+")
+# likeness gained by a bucket of the same conversation, and by one whose name is spoken
+_NEIGHBOUR, _NAMED = 0.05, 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
             results.append(job)
             continue
         if known is None:
-            known = [b for b in desk.store.buckets.all() if b.state is not BucketState.MERGED]
+            known = desk.store.buckets.all()  # merged ones too: their names lead to the other
             labels = {b.name: desk.store.buckets.labels(b.name, 8) for b in known}
         routed = _route(job, known, labels, desk)
         for bucket in routed.new:
@@ -102,17 +107,32 @@ def _page_edits(desk: Desk) -> PageEdits | None:
     """Rows of Buckets.md that ask for something the store does not say yet."""
     rows, problems = read_buckets(desk.vault.meta("Buckets.md"))
     stored = {bucket.name: bucket for bucket in desk.store.buckets.all()}
-    names = stored.keys() | {row.name for row in rows}
+    targets = {bucket.name: bucket.merged_into for bucket in stored.values()}
+    targets |= {row.name: row.merged_into for row in rows}
     changed = []
     for row in rows:
-        if row.merged_into and (row.merged_into == row.name or row.merged_into not in names):
-            continue  # reported among the problems
+        final = _final(row.name, targets)
+        if final is None:
+            if row.merged_into in targets and row.merged_into != row.name:
+                problems.append(f"Buckets.md merges {row.name!r} in a circle")
+            continue  # into nothing or itself: reported already
         own = stored.get(row.name, Bucket(row.name))
-        wanted = _wanted(own, row)
+        wanted = _wanted(own, replace(row, merged_into="" if final == row.name else final))
         if wanted != own or row.name not in stored:
             changed.append(wanted)
     fresh = tuple(problem for problem in problems if problem not in desk.results.problems)
     return PageEdits(tuple(changed), fresh) if changed or fresh else None
+
+
+def _final(name: str, targets: Mapping[str, str]) -> str | None:
+    """Where a chain of merges ends, the name itself if not merged; None if it ends nowhere."""
+    passed = set()
+    while targets.get(name):
+        passed.add(name)
+        name = targets[name]
+        if name in passed or name not in targets:
+            return None
+    return name
 
 
 def _wanted(stored: Bucket, row: Bucket) -> Bucket:
@@ -173,10 +193,13 @@ def _ranked(
     """Buckets with their likeness to the chunk (0..1), best first, the unlike left out."""
     if not known:
         return []
-    profiles = [
-        ". ".join([bucket.name, *bucket.aliases, bucket.description, *labels.get(bucket.name, [])])
-        for bucket in known
-    ]
+    articles = {entry.stem: entry for entry in desk.vault.catalog()}
+    profiles = []
+    for bucket in known:
+        entry = articles.get(bucket.article)
+        about = [entry.lead, *entry.headings] if entry else []
+        names = [bucket.name, *bucket.aliases, bucket.description]
+        profiles.append(". ".join([*names, *about, *labels.get(bucket.name, [])]))
     texts = [f"{chunk.label}. {said}", *profiles]
     vectors: NDArray[np.float32] = (
         desk.embedder.embed(texts) if desk.embedder else word_vectors(texts)
@@ -184,11 +207,21 @@ def _ranked(
     likeness = vectors[1:] @ vectors[0]
     neighbours = set(desk.store.buckets.of_conversation(chunk.conv))
     ranked = [
-        (bucket, float(like) + (0.05 if bucket.name in neighbours else 0.0))
+        (
+            bucket,
+            float(like)
+            + (_NEIGHBOUR if bucket.name in neighbours else 0.0)
+            + (_NAMED if _is_named(bucket, said) else 0.0),
+        )
         for bucket, like in zip(known, likeness, strict=True)
     ]
     ranked = [(b, s) for b, s in ranked if s >= desk.policy.cluster.reject]
     return sorted(ranked, key=lambda pair: -pair[1])
+
+
+def _is_named(bucket: Bucket, said: str) -> bool:
+    text = f" {normalised(said)} "
+    return any(f" {normalised(name)} " in text for name in (bucket.name, *bucket.aliases))
 
 
 def _ask(candidates: Sequence[Bucket], chunk: Chunk, said: str, desk: Desk) -> Choice:
@@ -226,8 +259,13 @@ def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
     )[0]
-    name = " ".join(reply.text.split()).strip(" .\"'")
-    return name if reply.finish == "stop" and name else chunk.label
+    name = _nameable(reply.text) if reply.finish == "stop" else ""
+    return name or _nameable(chunk.label) or "Untitled"
+
+
+def _nameable(text: str) -> str:
+    """The text as a name: one line without what tables, links and templates give a meaning."""
+    return flat(_NOT_IN_NAMES.sub(" ", flat(text))).strip(" .\"'")
 
 
 def _same_name(one: str, other: str, bar: float) -> bool:

@@ -105,10 +105,16 @@ def keep(result: Result, desk: Desk) -> Outcome:
     """Record claims, or publish the article the gate let through."""
     if isinstance(result, Extracted):
         desk.store.claims.save(result.chunk.id, result.claims)
-        dropped = sum(bool(claim.dropped_reason) for claim in result.claims)
-        return Done({"claims": len(result.claims), "unsupported": dropped})
+        refused = [(c.text, c.dropped_reason) for c in result.claims if c.dropped_reason]
+        desk.results.refused.extend(refused)
+        return Done({"claims": len(result.claims), "unsupported": len(refused)})
     if isinstance(result, Gone):
         _record_nothing(result.job.bucket.name, [c.id for c in result.job.chunks], desk)
+        claims = sum(len(desk.store.claims.of(chunk.id)) for chunk in result.job.chunks)
+        desk.results.problems.append(
+            f"the article {result.job.bucket.article!r} is gone: {claims} new claims about it "
+            "were not written"
+        )
         return Skipped("you deleted the article")
     try:
         return _publish(result, desk)

@@ -122,6 +122,11 @@ class Buckets:
         )
         return [_bucket(row) for row in rows]
 
+    def to_fold(self) -> int:
+        """How many articles have chunks that are not folded into them yet."""
+        articles = [b for b in self.all() if b.state is BucketState.ARTICLE]
+        return sum(bool(self.unfolded(bucket.name, None)) for bucket in articles)
+
     def unfolded(self, name: str, since: datetime | None) -> list[Chunk]:
         """Chunks with extracted claims that the bucket's ledger lacks, oldest message first."""
         rows = self._connection.execute(

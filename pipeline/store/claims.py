@@ -58,11 +58,3 @@ class Claims:
             (chunk_id,),
         )
         return [_claim(row) for row in rows]
-
-    def dropped(self, chunk_id: str) -> list[Claim]:
-        """The refused claims of a chunk, in order, each with its reason."""
-        rows = self._connection.execute(
-            "SELECT * FROM claims WHERE chunk_id = ? AND dropped_reason != '' ORDER BY ordinal",
-            (chunk_id,),
-        )
-        return [_claim(row) for row in rows]

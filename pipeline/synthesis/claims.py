@@ -9,9 +9,11 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.config import Policy
 from pipeline.errors import InvalidReply
+from pipeline.gates import dangers
 from pipeline.identity import claim_id
 from pipeline.models import Model, Reply
 from pipeline.prompts import Prompts
+from pipeline.prose import plain
 from pipeline.records import Chunk, Claim, ClaimKind, Message
 from pipeline.support import check, evidence, well_formed
 from pipeline.text import content_words, sentences, similarity
@@ -130,7 +132,10 @@ def _judged(
         elif _REDACTED in text:
             reason = "speaks of something that was redacted"
         else:
-            reason = well_formed(text, max_words=policy.synthesize.claim_words)
+            # what the gate would refuse later would keep its whole article from being written
+            reason = well_formed(text, max_words=policy.synthesize.claim_words) or "; ".join(
+                dangers(plain(text))
+            )
         if not reason:
             messages_found = evidence(text, messages)
             cited = [message for message in messages if message.position in messages_found]

@@ -101,13 +101,14 @@ def _today(desk: Desk) -> str:
 def _article_of(bucket: Bucket, desk: Desk) -> tuple[str, str]:
     """Stem and title of the bucket's article: its own, the page of that title, or one to be made.
 
-    Raises ArticleGone when it had one and the user has deleted it.
+    Raises ArticleGone when it had one and the user has deleted or emptied it.
     """
-    if bucket.article and desk.vault.read(bucket.article) is not None:
+    if bucket.article and (desk.vault.read(bucket.article) or "").strip():
         entry = next(e for e in desk.vault.catalog() if e.stem == bucket.article)
         return entry.stem, entry.title
     for entry in desk.vault.catalog():
-        if normalised(entry.title) == normalised(bucket.name):
+        named = normalised(entry.title) == normalised(bucket.name)
+        if named and (desk.vault.read(entry.stem) or "").strip():
             return entry.stem, entry.title
     if bucket.article:
         raise ArticleGone(f"you deleted the article {bucket.article!r}")
