@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from pipeline.archive import Archive
@@ -47,3 +47,9 @@ class Desk:
     now: Callable[[], datetime]
     results: RunResults
     say: Callable[[Event], None]
+
+    def resting(self, stage: str) -> frozenset[str]:
+        """Names of the stage's jobs that are parked, or pausing after a failure."""
+        policy = self.policy.synthesize
+        longest = timedelta(hours=policy.pause_hours * 2**policy.max_attempts)
+        return self.store.ledger.resting(stage, self.now(), longest)

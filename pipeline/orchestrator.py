@@ -140,7 +140,7 @@ def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
     done: dict[str, Any] = {}
     while True:
         control.check()
-        resting = desk.store.ledger.resting(stage.NAME, desk.now()) | tried
+        resting = desk.resting(stage.NAME) | tried
         # the very job that was done is not done again, should its stage not see that it was
         jobs = [
             job

@@ -14,6 +14,7 @@ from pipeline.store.ledger import Folding, PageFile
 from tests.support_store import START, chunk, fill, opened
 
 LATER = START + timedelta(days=1)
+YEAR = timedelta(days=365)
 TEXTS = ["one", "two", "three", "four"]
 
 
@@ -180,18 +181,27 @@ def test_a_failing_job_rests_longer_each_time_and_is_parked(store: Store) -> Non
         attempt = store.ledger.fail(
             "synthesize", "job", "why", now=now, pause=pause, max_attempts=5
         )
-        assert store.ledger.resting("synthesize", now) == {"job"}
+        assert store.ledger.resting("synthesize", now, YEAR) == {"job"}
         rested = next(
             hours
             for hours in range(20, 1000, 20)
             if attempt.parked
-            or not store.ledger.resting("synthesize", now + timedelta(hours=hours, seconds=1))
+            or not store.ledger.resting("synthesize", now + timedelta(hours=hours, seconds=1), YEAR)
         )
         rests.append((rested, attempt.parked))
     assert rests == [(20, False), (40, False), (80, False), (160, False), (20, True)]
-    assert store.ledger.resting("synthesize", now + timedelta(days=9999)) == {"job"}
+    assert store.ledger.resting("synthesize", now + timedelta(days=9999), YEAR) == {"job"}
     store.ledger.succeed("synthesize", "job")
     assert store.ledger.attempts() == []
+
+
+def test_a_pause_set_by_a_wrong_clock_does_not_last(store: Store) -> None:
+    """A clock that was ten years ahead for a night does not silence a job for ten years."""
+    ahead = START + timedelta(days=3650)
+    pause = timedelta(hours=20)
+    store.ledger.fail("synthesize", "job", "why", now=ahead, pause=pause, max_attempts=5)
+    assert store.ledger.resting("synthesize", ahead, YEAR) == {"job"}
+    assert store.ledger.resting("synthesize", START, YEAR) == frozenset()
 
 
 def test_a_killed_run_is_marked_and_run_ids_never_collide(store: Store) -> None:

@@ -64,7 +64,7 @@ def key(job: Job) -> str:
 
 def pending(desk: Desk) -> list[Job]:
     """Chunks whose claims were never extracted; when there are none, buckets to fold."""
-    resting = desk.store.ledger.resting(NAME, desk.now())
+    resting = desk.resting(NAME)
     if chunks := [c for c in desk.store.chunks.to_claim(desk.since) if key(c) not in resting]:
         return list(chunks)
     ripe = desk.store.buckets.ripe(

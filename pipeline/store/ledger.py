@@ -287,11 +287,15 @@ class Ledger:
         """The job went through: its failed tries are forgotten."""
         self._connection.execute("DELETE FROM attempts WHERE stage = ? AND job = ?", (stage, job))
 
-    def resting(self, stage: str, now: datetime) -> frozenset[str]:
-        """Jobs of a stage that are not to be tried now: parked, or pausing after a failure."""
+    def resting(self, stage: str, now: datetime, longest: timedelta) -> frozenset[str]:
+        """Jobs of a stage that are not to be tried now: parked, or pausing after a failure.
+
+        A pause that ends later than `longest` from now was set by a clock that was wrong.
+        """
         rows = self._connection.execute(
-            "SELECT job FROM attempts WHERE stage = ? AND (parked = 1 OR next_try_at > ?)",
-            (stage, to_text(now)),
+            """SELECT job FROM attempts WHERE stage = ?
+               AND (parked = 1 OR (next_try_at > ? AND next_try_at <= ?))""",
+            (stage, to_text(now), to_text(now + longest)),
         )
         return frozenset(row["job"] for row in rows)
 
