@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import PurePath
 from types import FrameType
 from typing import Any
 
@@ -166,7 +167,7 @@ def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
                         stage.NAME,
                         start + number + 1,
                         len(jobs),
-                        stage.key(job),
+                        PurePath(stage.key(job)).name,
                         _speed(spent, desk.store.runs.spent(desk.run)),
                     )
                 )
