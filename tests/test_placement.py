@@ -243,3 +243,16 @@ def test_two_values_of_one_message_are_two_things(config: Config) -> None:
     current, history = parts(after)
     assert "keeps logs for 7 days" in current and "keeps sessions for 30 days" in current
     assert "30 days" not in history and "7 days" not in history
+
+
+def test_the_same_statement_turned_round_is_not_written_twice(config: Config) -> None:
+    """One message, two wordings with the same values: the article says it once."""
+    first = "Postgres on the Lantern host ran out of memory last night, so its limit is 256 MB now."
+    turned = (
+        "The limit of the Lantern host is 256 MB now, since Postgres ran out of memory last night."
+    )
+    two = {"ran out of memory": [(first, "fact"), (turned, "fact")]}
+    script = says("unrelated")
+    script.claims = {**script.claims, **two}
+    text = night(config, script, first, NIGHT + timedelta(hours=5), LATER_SESSION)
+    assert text.partition("## References")[0].count("256 MB") == 1

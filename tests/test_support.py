@@ -186,6 +186,9 @@ def test_what_the_user_told_of_others_is_not_the_users_own() -> None:
     assert not supported("The user found that the headings have no ligatures.", told)
     assert not supported("The user's cache is full.", chat("u: The cache is full."))
     assert supported("The user's cache is full.", chat("u: My cache is full."))
+    assert not supported(
+        "The user's maxmemory is 256 MB.", chat("u: Redis has a maxmemory of 256 MB.")
+    )
 
 
 def test_a_value_belongs_to_what_it_was_said_of() -> None:

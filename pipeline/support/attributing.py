@@ -8,7 +8,7 @@ from pipeline.records import Role
 from pipeline.support.material import FRAME, Material
 from pipeline.text import content_words
 
-_OF_THE_USER = regex.compile(r"\AThe user(?:'s|s')?\b", regex.I)
+_OF_THE_USER = regex.compile(r"\AThe user(?P<owns>'s)?\b", regex.I)
 _FIRST_PERSON = regex.compile(
     r"\b(?:I|we|me|us|my|our|mine|ours|myself|ourselves|let's)\b", regex.I
 )
@@ -25,7 +25,8 @@ def misattributed(claim: str, material: Material) -> list[str]:
     Judged by the sentence that shares most words with the claim: if the user said it, with another
     subject and without a word for themselves, it is not about them.
     """
-    if not _OF_THE_USER.match(claim):
+    about = _OF_THE_USER.match(claim)
+    if not about:
         return []
     own = set(content_words(claim)) - FRAME
     nearest = max(material.said, key=lambda one: len(own & one.stems), default=None)
@@ -33,6 +34,8 @@ def misattributed(claim: str, material: Material) -> list[str]:
         return []
     name = _NAME.match(nearest.text)
     # a name the claim holds too may be what the user decided on: "Let Postgres keep it."
-    if (name and name[1] not in claim) or _ARTICLE.match(nearest.text):
+    others = (name and name[1] not in claim) or _ARTICLE.match(nearest.text)
+    # what is said to be the user's own was called so by them
+    if others or about["owns"]:
         return ["the user said this of somebody or something else"]
     return []
