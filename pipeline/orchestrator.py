@@ -142,7 +142,8 @@ def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
     while True:
         control.check()
         resting = desk.resting(stage.NAME) | tried
-        # the very job that was done is not done again, should its stage not see that it was
+        # The very job that was done or skipped is not taken again; one of the same name that has
+        # other work in it, as the rest of a long fold, is.
         jobs = [
             job
             for job in stage.pending(desk)
@@ -157,7 +158,7 @@ def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
             spent = desk.store.runs.spent(desk.run)
             for number, (job, result) in enumerate(_results(stage, batch, desk)):
                 outcome = _kept(stage, result, desk, control)
-                if isinstance(outcome, Done):
+                if isinstance(outcome, Done | Skipped):
                     done[stage.key(job)] = job
                 else:
                     tried.add(stage.key(job))

@@ -115,6 +115,7 @@ _ESCAPED = re.compile(
     | (?<!\S)\#(?!\d+(?:[\s.,;:!?)]|\Z)) # tags; a number is none
     | (?<!\S)\^(?=\w)                    # block ids
     | &(?=\#?\w+;)                       # entities
+    | !(?=\Z)                            # an image, once a footnote mark follows
     | \A[-+>\#=~]                        # lists, quotes, headings, underlines, fences
     """,
     re.VERBOSE,

@@ -169,3 +169,33 @@ def test_an_emptied_article_stays_empty_and_the_user_is_told(home: Path, config:
     assert page.read_text() == ""
     assert night.results.rejected == []
     assert any("Lantern project" in problem for problem in night.results.problems)
+
+
+def test_a_sentence_that_ends_in_an_exclamation_mark_can_be_cited(
+    home: Path, config: Config
+) -> None:
+    """Its footnote mark makes no image of it, and its article is written."""
+    run_night(config)
+    loud = "The Lantern login page takes no more than 6 digits!"
+    write_session(home, "claude-code", SESSION, LATER, [("user", loud), ("assistant", NEWS)])
+    night = run_night(config, knowing(**{"no more than": loud, "login page asks": NEWS}), at=MORROW)
+    assert night.results.rejected == []
+    text = (config.vault / "articles" / "Lantern project.md").read_text(encoding="utf-8")
+    assert "no more than 6 digits\\![^" in text and NEWS in text
+    assert run_night(config, at=MORROW + timedelta(days=1)).status == "nothing"
+
+
+def test_a_long_backlog_that_says_nothing_new_is_done_in_one_night(
+    home: Path, config: Config
+) -> None:
+    """More chunks than one fold takes, all known already: the next night has nothing left."""
+    run_night(config)
+    said = "The Lantern retention job keeps sessions for 45 days."
+    for number in range(25):
+        session = f"3b1f0c2a-7d6e-4f50-9a1b-{number:012x}"
+        start = LATER + timedelta(minutes=number)
+        write_session(home, "claude-code", session, start, [("user", f"{said} Note {number}.")])
+    script = knowing()
+    script.claims = {"retention job": []}
+    assert run_night(config, script, at=MORROW).status == "done"
+    assert run_night(config, script, at=MORROW + timedelta(hours=1)).status == "nothing"
