@@ -102,6 +102,7 @@ class GatePolicy(_Table):
     word_floor: Share
     floor_window: Count
     growth: Positive
+    upheaval: Share
     support: Share
 
 

@@ -244,6 +244,30 @@ class Supersede:
 
 
 @dataclass(frozen=True, slots=True)
+class Retire:
+    """The sentence at `at` moves to History dated `date` (ISO); nothing takes its place."""
+
+    at: SentenceRef
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class MoveSentence:
+    """The sentence at `at` moves, marks and all, to the end of this section ("" = the lead)."""
+
+    at: SentenceRef
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRepeat:
+    """The sentence at `repeat` says no more than the one at `at`: it goes, its citations pass on."""
+
+    at: SentenceRef
+    repeat: SentenceRef
+
+
+@dataclass(frozen=True, slots=True)
 class AppendHistory:
     """An older statement about something the page already knows better: goes to History."""
 
@@ -267,7 +291,17 @@ class SetSeeAlso:
     stems: tuple[str, ...]
 
 
-Edit = AddCitation | AppendSentences | Supersede | AppendHistory | LinkFirstMention | SetSeeAlso
+Edit = (
+    AddCitation
+    | AppendSentences
+    | Supersede
+    | Retire
+    | MoveSentence
+    | MergeRepeat
+    | AppendHistory
+    | LinkFirstMention
+    | SetSeeAlso
+)
 
 
 @dataclass(frozen=True, slots=True)

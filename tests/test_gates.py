@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import load_policy
-from pipeline.gates import Context, judge, section_words
+from pipeline.gates import Context, Verdict, judge, section_words
 from pipeline.markdown import parse
 from pipeline.records import (
     AddCitation,
@@ -146,7 +146,8 @@ def sentence_of(text: str, beginning: str) -> SentenceRef:
 def gate(
     after: str, made: Draft, before: str = ARTICLE, context: Context = CONTEXT
 ) -> tuple[str, ...]:
-    return judge(before, after, made, POLICY, context)
+    verdict = judge(before, after, made, POLICY, context)
+    return verdict.refused + verdict.doubts
 
 
 def changed(text: str, *swaps: tuple[str, str]) -> str:
@@ -582,7 +583,7 @@ def test_a_new_articles_title_is_the_drafts() -> None:
 @given(st.text(max_size=200))
 def test_nothing_changed_is_never_refused(text: str) -> None:
     """An article that stays as it is passes, whatever the user keeps in it."""
-    assert judge(text, text, draft(), POLICY, CONTEXT) == () or not text
+    assert judge(text, text, draft(), POLICY, CONTEXT) == Verdict() or not text
 
 
 @given(st.integers(0, len(APPENDED) - 1), st.sampled_from(["x", "[", "\n", "#", "`", "。"]))

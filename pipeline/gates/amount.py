@@ -1,4 +1,4 @@
-"""Gates 1 and 5: not too much may go, and not too much may come."""
+"""Gates 1 and 5: not too much may go, not too much may come, nothing twice."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pipeline.gates.comparing import Cited, Write, shown
 from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Kind, Page, parse
+from pipeline.records import Retire, Supersede
 from pipeline.text import content_words, prose_words, similarity, words
 
 # What a draft may add beside its sentences: a link's second name, a date before a History line.
@@ -14,6 +15,7 @@ _STRUCTURE_WORDS = 20
 _HISTORY_LINE_WORDS = 3
 _REPEATS = 0.97
 _FEWEST_WORDS_TO_REPEAT = 4
+_FEWEST_OUTDATED = 3  # fewer are the course of things, in a short article too
 _CLOSING = frozenset(name.casefold() for name in (HISTORY, SEE_ALSO, REFERENCES))
 
 
@@ -51,17 +53,31 @@ def floor(write: Write) -> list[str]:
 
 
 def growth(write: Write) -> list[str]:
-    """5: what comes is in proportion to the claims folded, and says nothing twice."""
+    """5: what comes is in proportion to the claims folded."""
     pages = write.pages
     claimed = max(
         write.draft.claims_words, sum(len(words(claim)) for claim in write.context.claims)
     )
     added = sum(_counts(pages.after).values()) - sum(_counts(pages.before).values())
     structure = _STRUCTURE_WORDS + _scaffold(pages.after) - _scaffold(pages.before)
-    reasons = []
     if added > claimed * write.policy.growth + structure:
-        reasons.append(f"{added} words would be added for {claimed} words of claims")
-    return reasons + _repeats(pages.new, pages.fresh) + _repeated_blocks(pages.before, pages.after)
+        return [f"{added} words would be added for {claimed} words of claims"]
+    return []
+
+
+def repeats(write: Write) -> list[str]:
+    """5: nothing is said twice."""
+    pages = write.pages
+    return _repeats(pages.new, pages.fresh) + _repeated_blocks(pages.before, pages.after)
+
+
+def upheaval(write: Write) -> list[str]:
+    """One night does not outdate much of an article: sources can be wrong, or of another matter."""
+    outdated = sum(isinstance(edit, Supersede | Retire) for edit in write.draft.edits)
+    standing = sum(not sentence.in_history for sentence in write.pages.old)
+    if outdated < _FEWEST_OUTDATED or outdated <= standing * write.policy.upheaval:
+        return []
+    return [f"{outdated} of {standing} sentences would move to History in one night"]
 
 
 def _counts(page: Page) -> dict[str, int]:

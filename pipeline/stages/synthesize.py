@@ -157,8 +157,8 @@ def _publish(result: Folded, desk: Desk) -> Outcome:
     if not result.after:
         _record_nothing(result.bucket.name, result.chunks, desk)
         return Skipped("nothing new", {"known": len(result.chunks)})
-    if result.reasons:
-        return Failed(result.reasons)
+    if result.verdict.refused:
+        return Failed(result.verdict.refused)
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
     if result.draft.talk:
         _publish_talk(result, press, desk)

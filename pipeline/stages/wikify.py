@@ -111,8 +111,8 @@ def _link(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Linked:
         taken_stems=frozenset(desk.vault.stems()),
         claims=(),
     )
-    reasons = judge(before, after, draft, desk.policy.gate, context)
-    return Linked(stem, titles[stem], before, after, reasons)
+    verdict = judge(before, after, draft, desk.policy.gate, context)
+    return Linked(stem, titles[stem], before, after, verdict.refused + verdict.doubts)
 
 
 def _keep_links(result: Linked, press: Press, desk: Desk) -> Outcome:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from pipeline.desk import Desk
 from pipeline.errors import VaultFault
-from pipeline.gates import Context, judge, section_words
+from pipeline.gates import Context, Verdict, judge, section_words
 from pipeline.markdown import Page, parse
 from pipeline.prose import reading
 from pipeline.publish import digest
@@ -40,7 +40,7 @@ class ArticleGone(VaultFault):
 class Folded:
     """A bucket's chunks as one draft. after: the article as it would stand, "" if nothing is new.
 
-    reasons: why the gate refuses it; empty when it may be kept.
+    verdict: what the gate has against it.
     """
 
     bucket: Bucket
@@ -48,7 +48,7 @@ class Folded:
     draft: Draft
     before: str | None
     after: str
-    reasons: tuple[str, ...]
+    verdict: Verdict
     folding: Folding
 
 
@@ -72,7 +72,7 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
         claims_words=sum(len(words(claim.text)) for _, claim in claims),
     )
     if not plan.edits and not passages:
-        return Folded(bucket, draft.chunks, draft, before, "", (), Folding(bucket.name))
+        return Folded(bucket, draft.chunks, draft, before, "", Verdict(), Folding(bucket.name))
     context = _context(stem, claims, desk)
     composed = dict(zip(passages, compose(list(passages.values()), desk), strict=True))
     claimed = {name: as_claimed(passage) for name, passage in passages.items()}
@@ -86,12 +86,12 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
             today=_today(desk),
             paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
         )
-        reasons = judge(before or "", after, draft, desk.policy.gate, context)
-        if not reasons:
+        verdict = judge(before or "", after, draft, desk.policy.gate, context)
+        if not verdict.refused and not verdict.doubts:
             break
     convs = [chunk.conv for chunk in chunks]
     folding = _folding(draft, before, after, plan, convs, desk)
-    return Folded(bucket, draft.chunks, draft, before, after, reasons, folding)
+    return Folded(bucket, draft.chunks, draft, before, after, verdict, folding)
 
 
 def _today(desk: Desk) -> str:
