@@ -261,7 +261,7 @@ class MoveSentence:
 
 @dataclass(frozen=True, slots=True)
 class MergeRepeat:
-    """The sentence at `repeat` says no more than the one at `at`: it goes, its citations pass on."""
+    """The sentence at `repeat` says no more than that at `at`: it goes, its citations pass on."""
 
     at: SentenceRef
     repeat: SentenceRef
