@@ -91,6 +91,15 @@ CLAIMS: dict[str, list[tuple[str, str]]] = {
 }
 
 
+# what leaves an article as it is; "" is the first of the options offered
+UNCHANGED = {
+    "wikify/lead": "",
+    "wikify/repeat": "different",
+    "wikify/split": "part",
+    "wikify/merge": "different",
+}
+
+
 @dataclass
 class Script:
     """Answers as a good model would, unless told otherwise for a purpose."""
@@ -115,8 +124,11 @@ class Script:
             return "none of these"
         if purpose == "synthesize/section":
             return ask.options[-1]
-        assert purpose == "synthesize/relation"
-        return "unrelated"
+        if purpose == "synthesize/relation":
+            return "unrelated"
+        # the article stands well as it is: the present lead is offered first
+        assert purpose in UNCHANGED, purpose
+        return UNCHANGED[purpose] or ask.options[0]
 
     def write(self, purpose: str, ask: Ask) -> str | Reply:
         """Labels and names by the project; claims by the table; composing repeats its notes."""
