@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -160,18 +161,20 @@ class History:
         author: str = OURS,
         at: datetime | None = None,
         content: str | None = None,
+        deleted: bool = False,
     ) -> str:
         """Commit these files, and nothing else; return the commit.
 
         They are committed as they stand; with `content`, which is for a single file, as that text,
-        so that an edit made to it this very moment stays the user's and uncommitted.
+        so that an edit made to it this very moment stays the user's and uncommitted; with
+        `deleted` as gone, whatever somebody has put there since.
 
         The commit that is there already is returned when they hold nothing new. Waits for another
         git's lock; raises VaultFault that names the lock when it stays. `at` dates the commit.
         """
         lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
         text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
-        staged = self._staging(paths, content)
+        staged = self._staging(paths, content, deleted=deleted)
         return self._patiently(lambda: self._commit_once(staged, text, author, at))
 
     def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
@@ -190,6 +193,37 @@ class History:
             _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
         ]
 
+    def files(self, commit: str) -> list[str]:
+        """Paths a commit changed, against its first parent."""
+        listed = self._git(
+            "diff-tree", "--root", "--no-commit-id", "--name-only", "--no-renames", "-r", "-z",
+            "-m", "--first-parent", commit,
+        )  # fmt: skip
+        return [path for path in listed.split("\0") if path]
+
+    def before(self, commit: str) -> str:
+        """The commit that this one was made on, "" for the first."""
+        return self._git("rev-parse", "--verify", "--quiet", f"{commit}^", fails_with="").strip()
+
+    def show(self, commit: str, path: str) -> str | None:
+        """A file's text as of a commit ("" = before the first), None where it was not there."""
+        if not commit or not self._git("ls-tree", "-z", commit, "--", path):
+            return None
+        return self._git("cat-file", "blob", f"{commit}:{path}")
+
+    def merge(self, current: str, base: str, other: str) -> str | None:
+        """What stands in `current` with the changes from `base` to `other`, line by line.
+
+        None where both changed the same lines.
+        """
+        with tempfile.TemporaryDirectory(prefix="nightly-memory-") as place:
+            files = []
+            for name, text in (("current", current), ("base", base), ("other", other)):
+                files.append(Path(place) / name)
+                files[-1].write_bytes(text.encode("utf-8", "surrogateescape"))
+            merged = self._git("merge-file", "-p", "-q", *map(str, files), fails_with="\0", no=128)
+        return None if merged == "\0" else merged
+
     def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
         """The unified diff between two commits; "" for `old` is the time before the first."""
         start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
@@ -201,8 +235,14 @@ class History:
 
     # -------------------------------------------------------------- inside
 
-    def _staging(self, paths: Sequence[str], content: str | None) -> tuple[tuple[str, ...], str]:
+    def _staging(
+        self, paths: Sequence[str], content: str | None, *, deleted: bool
+    ) -> tuple[tuple[str, ...], str]:
         """The git command that puts the files into an index, and what it is given to read."""
+        if deleted:
+            return ("update-index", "--force-remove", "-z", "--stdin"), "".join(
+                f"{path}\0" for path in paths
+            )
         if content is None:
             named = "".join(f"{path}\0" for path in paths)
             return ("update-index", "--add", "--remove", "-z", "--stdin"), named
@@ -268,12 +308,13 @@ class History:
         given: str = "",
         env: Mapping[str, str] | None = None,
         fails_with: str | None = None,
+        no: int = 2,
     ) -> str:
         if not (self._root / ".git").exists():
             raise VaultFault(
                 f"{self._root} is not a git repository", mend="run `memory init` to make it one"
             )
-        return self._run(arguments, given=given, env=env, fails_with=fails_with)
+        return self._run(arguments, given=given, env=env, fails_with=fails_with, no=no)
 
     def _run(
         self,
@@ -282,8 +323,9 @@ class History:
         given: str = "",
         env: Mapping[str, str] | None = None,
         fails_with: str | None = None,
+        no: int = 2,
     ) -> str:
-        """Output of `git arguments`; `fails_with` is the answer if git says no with status 1."""
+        """Output of `git arguments`; `fails_with` is the answer to a status from 1 to below `no`."""
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         inherited = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
         fixed = {
@@ -307,7 +349,7 @@ class History:
                 f"git cannot be started: {error.strerror}", mend="install git, then try again"
             ) from error
         said = done.stderr.decode("utf-8", "replace")
-        if done.returncode == 1 and fails_with is not None:
+        if 1 <= done.returncode < no and fails_with is not None:
             return fails_with
         if done.returncode:
             if locked := _LOCK.search(said):

@@ -43,7 +43,7 @@ def publish(
     trailers: Mapping[str, str],
     folding: Folding,
 ) -> str:
-    """Write `file`, commit it alone, record the folding; return the commit.
+    """Write `file`, or delete it, commit that alone, record the folding; return the commit.
 
     The user's own uncommitted edits of the page are committed first, as theirs. Raises
     ChangedUnderneath, with nothing written, when the page is not the one the text was made from,
@@ -57,7 +57,7 @@ def publish(
         press.history.commit_user_edits([file.path], at=at)
     intent = press.store.ledger.announce(run, file, subject, trailers, folding)
     try:
-        press.vault.write(file.path, file.content, expect=file.before_hash)
+        _put(press, file)
     except ChangedUnderneath:
         press.store.ledger.withdraw(intent)
         raise
@@ -74,9 +74,9 @@ def heal(press: Press, at: datetime) -> list[str]:
         if commit:
             press.store.ledger.settle(intent, commit, at)
             lines.append(f"adopted the commit of {path} from run {intent.run}")
-        elif found in (intent.file.before_hash, digest(intent.file.content)):
+        elif found in (intent.file.before_hash, _after_hash(intent.file)):
             if found == intent.file.before_hash:
-                press.vault.write(path, intent.file.content, expect=found)
+                _put(press, intent.file)
             _commit(press, intent, at)
             lines.append(f"finished {path}, which run {intent.run} had begun")
         else:
@@ -86,6 +86,18 @@ def heal(press: Press, at: datetime) -> list[str]:
     return lines
 
 
+def _put(press: Press, file: PageFile) -> None:
+    if file.content is None:
+        press.vault.remove(file.path, expect=file.before_hash)
+    else:
+        press.vault.write(file.path, file.content, expect=file.before_hash)
+
+
+def _after_hash(file: PageFile) -> str:
+    """What the file hashes to once it is as announced: "" for one that is gone."""
+    return "" if file.content is None else digest(file.content)
+
+
 def _commit(press: Press, intent: Intent, at: datetime) -> str:
     commit = press.history.commit(
         [intent.file.path],
@@ -93,6 +105,7 @@ def _commit(press: Press, intent: Intent, at: datetime) -> str:
         trailers=intent.trailers,
         at=at,
         content=intent.file.content,
+        deleted=intent.file.content is None,
     )
     press.store.ledger.settle(intent, commit, at)
     return commit

@@ -138,6 +138,19 @@ class Vault:
                 mend="check the folder's permissions and the free space",
             ) from error
 
+    def remove(self, path: str, *, expect: str) -> None:
+        """Delete the file. Raises ChangedUnderneath when its hash is not `expect`."""
+        target = self._inside(path)
+        if self.hash(path) != expect:
+            raise ChangedUnderneath(f"{target} was edited meanwhile", mend="try again")
+        try:
+            target.unlink(missing_ok=True)
+        except OSError as error:
+            raise VaultFault(
+                f"cannot delete {target}: {error.strerror}", mend="check the folder's permissions"
+            ) from error
+        _sync_folder(target.parent)
+
     # -------------------------------------------------------------- Meta and Talk
 
     def meta(self, name: str) -> str:

@@ -13,6 +13,7 @@ from pipeline.store.buckets import Buckets
 from pipeline.store.chunks import Chunks
 from pipeline.store.claims import Claims
 from pipeline.store.conversations import Conversations
+from pipeline.store.holds import Holds
 from pipeline.store.ledger import Ledger
 from pipeline.store.runs import Runs
 
@@ -29,6 +30,7 @@ class Store:
         self.buckets = Buckets(self._connection)
         self.claims = Claims(self._connection)
         self.ledger = Ledger(self._connection)
+        self.holds = Holds(self._connection)
         self.runs = Runs(self._connection)
 
     def copy_to(self, path: Path) -> None:

@@ -78,6 +78,13 @@ class Buckets:
                 )
                 # left over where the other bucket had the chunk already
                 self._connection.execute(f"DELETE FROM {table} WHERE bucket = ?", (name,))
+            # a held draft was for the article of the old bucket: it is made anew for the other
+            self._connection.execute(
+                "UPDATE holds SET decided = 'stale' WHERE bucket = ? AND decided = ''", (name,)
+            )
+            self._connection.execute(
+                "UPDATE objections SET bucket = ? WHERE bucket = ?", (into, name)
+            )
 
     def assign(self, chunk_id: str, assignments: Sequence[Assignment]) -> None:
         """Record where a chunk belongs; with none it belongs nowhere and is not asked again."""
@@ -128,7 +135,7 @@ class Buckets:
         return sum(bool(self.unfolded(bucket.name, None)) for bucket in articles)
 
     def unfolded(self, name: str, since: datetime | None) -> list[Chunk]:
-        """Chunks with extracted claims that the bucket's ledger lacks, oldest message first."""
+        """Chunks with extracted claims that neither ledger nor an open hold has, oldest first."""
         rows = self._connection.execute(
             """SELECT chunks.* FROM chunk_buckets
                JOIN chunks ON chunks.id = chunk_buckets.chunk_id
@@ -138,6 +145,9 @@ class Buckets:
                  AND NOT EXISTS (SELECT 1 FROM synthesized_bucket_chunks AS ledger
                                  WHERE ledger.bucket = chunk_buckets.bucket
                                    AND ledger.chunk_id = chunks.id)
+                 AND NOT EXISTS (SELECT 1 FROM holds, json_each(holds.chunks) AS held
+                                 WHERE decided = '' AND holds.bucket = chunk_buckets.bucket
+                                   AND held.value = chunks.id)
                ORDER BY messages.at, chunks.conv, ordinal""",
             (name, to_text(since) if since else ""),
         )

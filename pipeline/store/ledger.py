@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from pipeline.records import Change
 from pipeline.sqlite import transaction
@@ -15,11 +16,14 @@ from pipeline.store.times import to_text
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A file to be written: its path in the vault, the hash it must have now, its new text."""
+    """A file to be written: its path in the vault, the hash it must have now, its new text.
+
+    content: None to delete it.
+    """
 
     path: str
     before_hash: str
-    content: str
+    content: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Folding:
     bucket, chunks: the pairs that are folded by it. change: without its commit; None for a commit
     the changelog does not speak of. stem, written_hash, sentences, words: the article as written.
     linked: wikify has seen these bytes. reports: with it all changes so far stand in the changelog.
+    accepts: number of the hold this publishes, 0 for none. undoes: the run that it takes back in
+    this article, "" for none.
     """
 
     bucket: str = ""
@@ -40,6 +46,8 @@ class Folding:
     words: Mapping[str, int] = field(default_factory=dict)
     linked: bool = False
     reports: bool = False
+    accepts: int = 0
+    undoes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +74,23 @@ class Attempt:
     parked: bool
 
 
-def _folding(text: str) -> Folding:
+def change_from(data: dict[str, Any]) -> Change:
+    """The change in its JSON form."""
+    return Change(**data | {key: tuple(data[key]) for key in ("sections", "convs")})
+
+
+def folding_to_text(folding: Folding) -> str:
+    """The folding as JSON."""
+    return json.dumps(asdict(folding), ensure_ascii=False)
+
+
+def folding_from_text(text: str) -> Folding:
+    """The folding that `folding_to_text` wrote; a field that an older version lacked is empty."""
     data = json.loads(text)
-    change = data["change"]
-    if change is not None:
-        for key in ("sections", "convs"):
-            change[key] = tuple(change[key])
-        change = Change(**change)
-    return Folding(
-        bucket=data["bucket"],
-        chunks=tuple(data["chunks"]),
-        change=change,
-        stem=data["stem"],
-        written_hash=data["written_hash"],
-        sentences=tuple(data["sentences"]),
-        words=data["words"],
-        linked=data["linked"],
-        reports=data["reports"],
-    )
+    change = change_from(data["change"]) if data["change"] else None
+    for key in ("chunks", "sentences"):
+        data[key] = tuple(data[key])
+    return Folding(**data | {"change": change})
 
 
 class Ledger:
@@ -110,7 +117,7 @@ class Ledger:
                 json.dumps(asdict(file), ensure_ascii=False),
                 subject,
                 json.dumps(dict(trailers), ensure_ascii=False),
-                json.dumps(asdict(folding), ensure_ascii=False),
+                folding_to_text(folding),
             ),
         )
         assert cursor.lastrowid is not None
@@ -126,7 +133,7 @@ class Ledger:
                 file=PageFile(**json.loads(row["file"])),
                 subject=row["subject"],
                 trailers=json.loads(row["trailers"]),
-                folding=_folding(row["folding"]),
+                folding=folding_from_text(row["folding"]),
             )
             for row in rows
         ]
@@ -148,6 +155,10 @@ class Ledger:
                 outcome="folded",
                 at=at,
             )
+            if folding.undoes:
+                self._undo(folding, intent, at)
+                self.withdraw(intent)
+                return
             if folding.bucket:
                 # here and not in the stage: a kill after the commit must not leave it captured
                 self._connection.execute(
@@ -178,9 +189,42 @@ class Ledger:
                        VALUES (?, ?, ?, ?)""",
                     (folding.stem, intent.run, to_text(at), json.dumps(dict(folding.words))),
                 )
+            if folding.accepts:
+                self._connection.execute(
+                    "UPDATE holds SET decided = 'accepted', decided_at = ? WHERE id = ?",
+                    (to_text(at), folding.accepts),
+                )
             if folding.reports:
                 self._connection.execute("UPDATE changes SET reported = 1 WHERE reported = 0")
             self.withdraw(intent)
+
+    def _undo(self, folding: Folding, intent: Intent, at: datetime) -> None:
+        """The article stands as before a run. Its chunks stay done with: they do not come back."""
+        run, stem = folding.undoes, folding.stem
+        self._connection.execute(
+            """UPDATE synthesized_bucket_chunks SET outcome = 'undone', "commit" = ''
+               WHERE run = ? AND article = ?""",
+            (run, stem),
+        )
+        self._connection.execute(
+            "UPDATE changes SET undone = 1, reported = 1 WHERE run = ? AND article = ?", (run, stem)
+        )
+        self._connection.execute(
+            "DELETE FROM article_words WHERE run = ? AND stem = ?", (run, stem)
+        )
+        if intent.file.content is None:
+            self._connection.execute("DELETE FROM articles WHERE stem = ?", (stem,))
+            # the topic goes on; of the old claims none is written again
+            self._connection.execute(
+                """UPDATE buckets SET article = '', state = 'captured'
+                   WHERE article = ? AND state = 'article'""",
+                (stem,),
+            )
+        else:
+            self._connection.execute(
+                "UPDATE articles SET written_hash = ?, linked = 1 WHERE stem = ?",
+                (folding.written_hash, stem),
+            )
 
     def record(
         self,
@@ -193,7 +237,10 @@ class Ledger:
         outcome: str,
         at: datetime,
     ) -> None:
-        """Note that these chunks are done with in this bucket. `outcome`: folded, nothing new."""
+        """Note that these chunks are done with in this bucket.
+
+        outcome: folded, nothing new, dropped (by the user); undone comes with `undoes`.
+        """
         self._connection.executemany(
             """INSERT OR IGNORE INTO synthesized_bucket_chunks
                    (bucket, chunk_id, run, article, "commit", outcome, at)
@@ -245,17 +292,40 @@ class Ledger:
         ).fetchone()
         return dict(json.loads(row["words"])) if row else {}
 
+    def rename(self, old: str, new: str) -> None:
+        """The user gave an article's file another name: everything known of it goes along."""
+        with transaction(self._connection):
+            for table in ("articles", "article_words", "written_sentences"):
+                self._connection.execute(
+                    f"UPDATE OR REPLACE {table} SET stem = ? WHERE stem = ?", (new, old)
+                )
+            for table in ("synthesized_bucket_chunks", "buckets", "changes", "holds"):
+                self._connection.execute(
+                    f"UPDATE {table} SET article = ? WHERE article = ?", (new, old)
+                )
+
+    def known_articles(self) -> frozenset[str]:
+        """Stems of the articles the pipeline has written and the user has not taken back."""
+        rows = self._connection.execute("SELECT stem FROM articles")
+        return frozenset(row["stem"] for row in rows)
+
     # -------------------------------------------------------------- changes and the changelog
 
     def unreported_changes(self) -> list[Change]:
         """Changes that do not stand in the changelog yet, oldest first."""
-        rows = self._connection.execute("SELECT change FROM changes WHERE reported = 0 ORDER BY id")
-        changes = []
-        for row in rows:
-            data = json.loads(row["change"])
-            data["sections"], data["convs"] = tuple(data["sections"]), tuple(data["convs"])
-            changes.append(Change(**data))
-        return changes
+        return self._changes("reported = 0 AND undone = 0 ORDER BY id")
+
+    def changes_of(self, run: str) -> list[Change]:
+        """What a run changed and the user has not taken back, oldest first."""
+        return self._changes("run = ? AND undone = 0 ORDER BY id", run)
+
+    def changes_to(self, stem: str) -> list[Change]:
+        """What changed an article and was not taken back, newest first."""
+        return self._changes("article = ? AND undone = 0 ORDER BY id DESC", stem)
+
+    def _changes(self, condition: str, *values: str) -> list[Change]:
+        rows = self._connection.execute(f"SELECT change FROM changes WHERE {condition}", values)
+        return [change_from(json.loads(row["change"])) for row in rows]
 
     # -------------------------------------------------------------- jobs that fail
 
@@ -282,6 +352,12 @@ class Ledger:
             (stage, job, count, reason, next_try_at, int(parked)),
         )
         return Attempt(stage, job, count, reason, next_try_at, parked)
+
+    def retry(self, job: str) -> int:
+        """Forget the failed tries of the jobs of this name, of all for ""; return how many."""
+        return self._connection.execute(
+            "DELETE FROM attempts WHERE ? IN ('', job)", (job,)
+        ).rowcount
 
     def succeed(self, stage: str, job: str) -> None:
         """The job went through: its failed tries are forgotten."""
