@@ -35,6 +35,9 @@ class Folding:
     linked: wikify has seen these bytes. reports: with it all changes so far stand in the changelog.
     accepts: number of the hold this publishes, 0 for none. undoes: the run that it takes back in
     this article, "" for none.
+    merged: sentences that went into others: no longer the article's, so not deleted by the user
+    either. led: the sentence that made way for another lead, "" for none. told: (stem, entry) of
+    entries on Talk pages, as read.
     """
 
     bucket: str = ""
@@ -48,6 +51,9 @@ class Folding:
     reports: bool = False
     accepts: int = 0
     undoes: str = ""
+    merged: tuple[str, ...] = ()
+    led: str = ""
+    told: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +94,9 @@ def folding_from_text(text: str) -> Folding:
     """The folding that `folding_to_text` wrote; a field that an older version lacked is empty."""
     data = json.loads(text)
     change = change_from(data["change"]) if data["change"] else None
-    for key in ("chunks", "sentences"):
-        data[key] = tuple(data[key])
+    for key in ("chunks", "sentences", "merged"):
+        data[key] = tuple(data.get(key, ()))
+    data["told"] = tuple((stem, entry) for stem, entry in data.get("told", ()))
     return Folding(**data | {"change": change})
 
 
@@ -156,7 +163,7 @@ class Ledger:
                 at=at,
             )
             if folding.undoes:
-                self._undo(folding, intent, at)
+                self._undo(folding, intent)
                 self.withdraw(intent)
                 return
             if folding.bucket:
@@ -189,6 +196,18 @@ class Ledger:
                        VALUES (?, ?, ?, ?)""",
                     (folding.stem, intent.run, to_text(at), json.dumps(dict(folding.words))),
                 )
+                self._connection.executemany(
+                    "DELETE FROM written_sentences WHERE stem = ? AND text = ?",
+                    [(folding.stem, text) for text in folding.merged],
+                )
+            if folding.led:
+                self._connection.execute(
+                    "INSERT OR IGNORE INTO led (stem, text) VALUES (?, ?)",
+                    (folding.stem, folding.led),
+                )
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO told (stem, entry) VALUES (?, ?)", folding.told
+            )
             if folding.accepts:
                 self._connection.execute(
                     "UPDATE holds SET decided = 'accepted', decided_at = ? WHERE id = ?",
@@ -198,7 +217,7 @@ class Ledger:
                 self._connection.execute("UPDATE changes SET reported = 1 WHERE reported = 0")
             self.withdraw(intent)
 
-    def _undo(self, folding: Folding, intent: Intent, at: datetime) -> None:
+    def _undo(self, folding: Folding, intent: Intent) -> None:
         """The article stands as before a run. Its chunks stay done with: they do not come back."""
         run, stem = folding.undoes, folding.stem
         self._connection.execute(
@@ -257,6 +276,16 @@ class Ledger:
         )
         return frozenset(row["text"] for row in rows)
 
+    def told(self, stem: str) -> frozenset[str]:
+        """Every entry ever written to the Talk page of this article, as read."""
+        rows = self._connection.execute("SELECT entry FROM told WHERE stem = ?", (stem,))
+        return frozenset(row["entry"] for row in rows)
+
+    def led(self, stem: str) -> frozenset[str]:
+        """Every sentence that made way for another lead of this article."""
+        rows = self._connection.execute("SELECT text FROM led WHERE stem = ?", (stem,))
+        return frozenset(row["text"] for row in rows)
+
     def unlinked(self) -> list[str]:
         """Stems of articles that were written since wikify last saw them, in the order written."""
         rows = self._connection.execute("SELECT stem FROM articles WHERE linked = 0 ORDER BY rowid")
@@ -295,7 +324,7 @@ class Ledger:
     def rename(self, old: str, new: str) -> None:
         """The user gave an article's file another name: everything known of it goes along."""
         with transaction(self._connection):
-            for table in ("articles", "article_words", "written_sentences"):
+            for table in ("articles", "article_words", "written_sentences", "told", "led"):
                 self._connection.execute(
                     f"UPDATE OR REPLACE {table} SET stem = ? WHERE stem = ?", (new, old)
                 )

@@ -1,0 +1,16 @@
+-- What wikify and synthesize did once and, taken back by the user, do not do again.
+
+-- Entries written to Talk pages, as read. One that is gone was settled.
+CREATE TABLE told (
+    stem  TEXT NOT NULL,
+    entry TEXT NOT NULL,
+    PRIMARY KEY (stem, entry)
+);
+
+-- Sentences that led an article until another one was put in their place. One that leads again was
+-- put back by the user.
+CREATE TABLE led (
+    stem TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (stem, text)
+);
