@@ -1,0 +1,43 @@
+"""Entries on Talk pages: each is told once, and what the user has settled is not told again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pipeline.desk import Desk
+from pipeline.prose import flat
+from pipeline.publish import Press, publish
+from pipeline.store.ledger import Folding, PageFile
+
+
+def untold(stem: str, entries: Sequence[str], desk: Desk) -> tuple[str, ...]:
+    """Those of the entries that never stood on the article's Talk page, in order, once each."""
+    told = desk.store.ledger.told(stem)
+    return tuple(dict.fromkeys(entry for entry in entries if flat(entry) not in told))
+
+
+def tell(
+    stem: str,
+    title: str,
+    entries: Sequence[str],
+    trailers: Mapping[str, str],
+    press: Press,
+    desk: Desk,
+) -> None:
+    """Write the untold ones of these entries to the article's Talk page and commit it.
+
+    Raises ChangedUnderneath when the page is being edited.
+    """
+    fresh = untold(stem, entries, desk)
+    path, before, after = desk.vault.talk(stem, fresh)
+    if after == before:
+        return
+    publish(
+        press,
+        PageFile(path, desk.vault.hash(path), after),
+        run=desk.run,
+        at=desk.now(),
+        subject=f"talk: {title}",
+        trailers=trailers,
+        folding=Folding(told=tuple((stem, flat(entry)) for entry in fresh)),
+    )
