@@ -325,7 +325,7 @@ class History:
         fails_with: str | None = None,
         no: int = 2,
     ) -> str:
-        """Output of `git arguments`; `fails_with` is the answer to a status from 1 to below `no`."""
+        """Output of `git arguments`; `fails_with` answers for a status from 1 to below `no`."""
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         inherited = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
         fixed = {

@@ -21,6 +21,7 @@ from pipeline.errors import InvalidReply, MemoryFault, ModelFault, PromptTooLong
 from pipeline.publish import Press, heal
 from pipeline.records import Done, Event, Failed, Held, Outcome, Skipped
 from pipeline.stages import Stage, changelog, chunk, cluster, ingest, synthesize, wikify
+from pipeline.synthesis.renames import follow_renames
 
 STAGES: tuple[Stage, ...] = (ingest, chunk, cluster, synthesize, wikify, changelog)
 _LOG = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ def run(desk: Desk, control: Control, only: str = "") -> str:
             desk.history.refuse_if_unfit()
             fit = True
             with control.write():
-                for line in heal(press, desk.now()):
+                for line in (*heal(press, desk.now()), *follow_renames(desk.store, desk.vault)):
                     desk.say(Event("heal", 1, 1, line))
             desk.results.problems.extend(
                 f"Meta/{name} is missing: the shipped page stands in for it"

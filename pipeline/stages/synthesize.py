@@ -18,13 +18,15 @@ from pipeline.records import (
     Claim,
     Done,
     Failed,
+    Held,
     Outcome,
     Skipped,
 )
 from pipeline.stages import Desk
-from pipeline.store.ledger import Folding, PageFile
+from pipeline.store.ledger import PageFile
 from pipeline.synthesis.claims import extract
 from pipeline.synthesis.folding import ArticleGone, Folded, fold
+from pipeline.synthesis.telling import tell
 from pipeline.vault import ChangedUnderneath
 
 NAME = "synthesize"
@@ -155,10 +157,13 @@ def _record_nothing(bucket: str, chunks: Sequence[str], desk: Desk) -> None:
 
 def _publish(result: Folded, desk: Desk) -> Outcome:
     if not result.after:
+        _leave_out(result, desk)
         _record_nothing(result.bucket.name, result.chunks, desk)
         return Skipped("nothing new", {"known": len(result.chunks)})
     if result.verdict.refused:
         return Failed(result.verdict.refused)
+    if result.verdict.doubts:
+        return _hold(result, desk)
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
     if result.draft.talk:
         _publish_talk(result, press, desk)
@@ -181,20 +186,32 @@ def _publish(result: Folded, desk: Desk) -> Outcome:
         },
         folding=result.folding,
     )
+    _leave_out(result, desk)
     return Done({"folded": len(result.chunks)})
+
+
+def _leave_out(result: Folded, desk: Desk) -> None:
+    """Claims that no draft may hold are told of and never tried again."""
+    desk.results.refused.extend(result.unfit)
+    for text, reason in result.unfit:
+        desk.store.claims.refuse(result.chunks, text, reason)
+
+
+def _hold(result: Folded, desk: Desk) -> Held:
+    """Nothing is written; the chunks wait with the draft until the user has decided."""
+    desk.store.holds.add(
+        desk.run,
+        result.draft,
+        result.before,
+        result.after,
+        result.folding,
+        result.verdict.doubts,
+        desk.now(),
+    )
+    return Held(result.verdict.doubts)
 
 
 def _publish_talk(result: Folded, press: Press, desk: Desk) -> None:
     """The entries first: if the run dies now, they are found there again and not written twice."""
-    path, before, after = desk.vault.talk(result.draft.article, result.draft.talk)
-    if after == before:
-        return
-    publish(
-        press,
-        PageFile(path, desk.vault.hash(path), after),
-        run=desk.run,
-        at=desk.now(),
-        subject=f"talk: {result.draft.title}",
-        trailers={"Run": desk.run, "Bucket": result.bucket.name, "Model": desk.model.name},
-        folding=Folding(),
-    )
+    trailers = {"Run": desk.run, "Bucket": result.bucket.name, "Model": desk.model.name}
+    tell(result.draft.article, result.draft.title, result.draft.talk, trailers, press, desk)

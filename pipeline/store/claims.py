@@ -51,6 +51,13 @@ class Claims:
             )
             self._connection.execute("UPDATE chunks SET claimed = 1 WHERE id = ?", (chunk_id,))
 
+    def refuse(self, chunks: Sequence[str], text: str, reason: str) -> None:
+        """The gate let this claim of these chunks in nowhere."""
+        self._connection.executemany(
+            "UPDATE claims SET dropped_reason = ? WHERE chunk_id = ? AND text = ?",
+            [(reason, chunk, text) for chunk in chunks],
+        )
+
     def of(self, chunk_id: str) -> list[Claim]:
         """The supported claims of a chunk, in order."""
         rows = self._connection.execute(

@@ -41,19 +41,22 @@ class Passage:
     tone: str
 
 
-def compose(passages: Sequence[Passage], desk: Desk) -> list[tuple[CitedSentence, ...]]:
+def compose(
+    passages: Sequence[Passage], desk: Desk, *, rules: str = ""
+) -> list[tuple[CitedSentence, ...]]:
     """The sentences for each section, each with the citations of the claims it says.
 
     Every claim is said and every sentence holds against the messages of its claims; a section for
     which that fails `attempts` times, or that gains few claims, gets its claims as they are. All
-    sections of a try are asked in one batch; only those that failed are asked again.
+    sections of a try are asked in one batch; only those that failed are asked again. rules: what
+    the prompt is told beside the vault's own rules.
     """
     policy = desk.policy.synthesize
     found: dict[int, tuple[CitedSentence, ...]] = {}
     open_ = [n for n, passage in enumerate(passages) if len(passage.added) >= policy.compose_from]
     for attempt in range(policy.attempts):
         for number, reply in zip(
-            open_, _asked([passages[n] for n in open_], attempt, desk), strict=True
+            open_, _asked([passages[n] for n in open_], attempt, rules, desk), strict=True
         ):
             with suppress(InvalidReply):
                 found[number] = _checked(passages[number], _sentences(reply), desk)
@@ -68,13 +71,13 @@ def as_claimed(passage: Passage) -> tuple[CitedSentence, ...]:
     return tuple(CitedSentence(s.text, tuple(s.citations)) for s in passage.added)
 
 
-def _asked(passages: Sequence[Passage], attempt: int, desk: Desk) -> list[Reply]:
+def _asked(passages: Sequence[Passage], attempt: int, rules: str, desk: Desk) -> list[Reply]:
     """One try; the first is greedy, later ones are warmer, since greedy repeats its own failure."""
     if not passages:
         return []
     prompt = desk.prompts.get(PURPOSE)
     pages = ("Editorial_Guidelines.md", "Article_Conventions.md")
-    rules = "".join(desk.vault.rules(page) for page in pages)
+    rules = "".join(desk.vault.rules(page) for page in pages) + rules
     return desk.model.write(
         [
             desk.prompts.ask(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -10,16 +10,20 @@ from pipeline.desk import Desk
 from pipeline.errors import VaultFault
 from pipeline.gates import Context, Verdict, judge, section_words
 from pipeline.markdown import Page, parse
-from pipeline.prose import reading
+from pipeline.prose import flat, reading
 from pipeline.publish import digest
 from pipeline.records import (
+    AppendHistory,
     AppendSentences,
     Bucket,
     Change,
     Chunk,
     Citation,
+    CitedSentence,
     Claim,
     Draft,
+    Edit,
+    Retire,
     Supersede,
 )
 from pipeline.store.buckets import normalised
@@ -30,6 +34,7 @@ from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said
 from pipeline.text import words
 
 LEAD = ""
+_OBJECTIONS, _OBJECTION_LENGTH = 3, 300  # of the user's reasons so many, and so long, are shown
 
 
 class ArticleGone(VaultFault):
@@ -40,7 +45,8 @@ class ArticleGone(VaultFault):
 class Folded:
     """A bucket's chunks as one draft. after: the article as it would stand, "" if nothing is new.
 
-    verdict: what the gate has against it.
+    verdict: what the gate has against it. unfit: (claim, reason) of claims left out of the draft,
+    since the gate refuses them each by itself.
     """
 
     bucket: Bucket
@@ -50,6 +56,14 @@ class Folded:
     after: str
     verdict: Verdict
     folding: Folding
+    unfit: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafted:
+    draft: Draft
+    after: str
+    verdict: Verdict
 
 
 def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
@@ -59,39 +73,82 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
     stem, title = _article_of(bucket, desk)
     before = desk.vault.read(stem)
     page = parse(before) if before is not None else None
-    plan = place(evidenced, page, stem, desk)
-    passages = _passages(plan, page, desk)
-    draft = Draft(
+    rules = _objections(bucket, desk)
+    plan = place(evidenced, page, stem, desk, rules=rules)
+    bare = Draft(
         article=stem,
         title=title,
         base_hash=digest(before) if before is not None else "",
         bucket=bucket.name,
         chunks=tuple(chunk.id for chunk in chunks),
-        edits=tuple(plan.edits),
+        edits=(),
         talk=tuple(plan.talk),
         claims_words=sum(len(words(claim.text)) for _, claim in claims),
     )
-    if not plan.edits and not passages:
-        return Folded(bucket, draft.chunks, draft, before, "", Verdict(), Folding(bucket.name))
+    if not plan.edits and not plan.added:
+        return Folded(bucket, bare.chunks, bare, before, "", Verdict(), Folding(bucket.name))
     context = _context(stem, claims, desk)
-    composed = dict(zip(passages, compose(list(passages.values()), desk), strict=True))
-    claimed = {name: as_claimed(passage) for name, passage in passages.items()}
-    # what the gate refuses of the model's wording is tried once more in the claims' own words
-    for sections in (composed,) if composed == claimed else (composed, claimed):
-        appended = [AppendSentences(name, sentences) for name, sentences in sections.items()]
-        draft = replace(draft, edits=(*plan.edits, *appended))
+
+    def drafted(edits: Sequence[Edit]) -> _Drafted:
+        draft = replace(bare, edits=tuple(edits))
         after = apply(
             before,
             draft,
             today=_today(desk),
             paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
         )
-        verdict = judge(before or "", after, draft, desk.policy.gate, context)
-        if not verdict.refused and not verdict.doubts:
-            break
+        return _Drafted(draft, after, judge(before or "", after, draft, desk.policy.gate, context))
+
+    passages = _passages(plan, page, desk)
+    composed = dict(zip(passages, compose(list(passages.values()), desk, rules=rules), strict=True))
+    claimed = {name: as_claimed(passage) for name, passage in passages.items()}
+    found = drafted([*plan.edits, *_appended(composed)])
+    unfit: tuple[tuple[str, str], ...] = ()
+    if found.verdict != Verdict() and composed != claimed:
+        # what the gate refuses of the model's wording is tried once more in the claims' own words
+        found = drafted([*plan.edits, *_appended(claimed)])
+    if found.verdict.refused:
+        # one claim that does not hold must not keep the others out
+        unfit = _sift(plan, drafted)
+        if unfit and not plan.edits and not plan.added:
+            return Folded(
+                bucket, bare.chunks, bare, before, "", Verdict(), Folding(bucket.name), unfit
+            )
+        if unfit:
+            claimed = {name: as_claimed(p) for name, p in _passages(plan, page, desk).items()}
+            found = drafted([*plan.edits, *_appended(claimed)])
     convs = [chunk.conv for chunk in chunks]
-    folding = _folding(draft, before, after, plan, convs, desk)
-    return Folded(bucket, draft.chunks, draft, before, after, verdict, folding)
+    folding = _folding(found.draft, before, found.after, plan, convs, desk)
+    return Folded(
+        bucket, bare.chunks, found.draft, before, found.after, found.verdict, folding, unfit
+    )
+
+
+def _sift(plan: Plan, drafted: Callable[[Sequence[Edit]], _Drafted]) -> tuple[tuple[str, str], ...]:
+    """Take out of the plan what the gate refuses by itself; return each with the reason."""
+    unfit = []
+    for statement in list(plan.added):
+        alone = AppendSentences(LEAD, (CitedSentence(statement.text, tuple(statement.citations)),))
+        if refused := drafted([alone]).verdict.refused:
+            plan.added.remove(statement)
+            unfit.append((statement.text, refused[0]))
+    for edit in list(plan.edits):
+        if refused := drafted([edit]).verdict.refused:
+            plan.edits.remove(edit)
+            if isinstance(edit, Supersede | AppendHistory):
+                unfit.append((edit.sentence.text, refused[0]))
+    return tuple(unfit)
+
+
+def _appended(sections: Mapping[str, tuple[CitedSentence, ...]]) -> list[AppendSentences]:
+    return [AppendSentences(name, sentences) for name, sentences in sections.items()]
+
+
+def _objections(bucket: Bucket, desk: Desk) -> str:
+    """What the user had against earlier drafts, as the end of a prompt's system turn."""
+    reasons = desk.store.holds.objections(bucket.name, _OBJECTIONS)
+    told = "; ".join(flat(reason)[:_OBJECTION_LENGTH] for reason in reasons)
+    return f" The owner rejected earlier drafts: {told}" if told else ""
 
 
 def _today(desk: Desk) -> str:
@@ -207,7 +264,7 @@ def _folding(
         kind="new" if before is None else "updated",
         claims=len(plan.added),
         citations=plan.known,
-        superseded=sum(isinstance(edit, Supersede) for edit in draft.edits),
+        superseded=sum(isinstance(edit, Supersede | Retire) for edit in draft.edits),
         sections=tuple(
             edit.section
             for edit in draft.edits

@@ -83,7 +83,14 @@ class Plan:
     known: int = 0  # claims that were there already, or that the user had deleted
 
 
-def place(claims: Sequence[Evidenced], page: Page | None, stem: str, desk: Desk) -> Plan:
+def place(
+    claims: Sequence[Evidenced],
+    page: Page | None,
+    stem: str,
+    desk: Desk,
+    *,
+    rules: str = "",  # noqa: ARG001
+) -> Plan:
     """Decide for each claim in turn, oldest evidence first."""
     plan = Plan()
     written = desk.store.ledger.written_sentences(stem) if stem else frozenset()
