@@ -13,6 +13,7 @@ from datetime import datetime
 
 from pipeline.history import History
 from pipeline.prose import flat
+from pipeline.records import Draft
 from pipeline.store import Store
 from pipeline.store.ledger import Folding, Intent, PageFile
 from pipeline.vault import ChangedUnderneath, Vault
@@ -62,6 +63,24 @@ def publish(
         press.store.ledger.withdraw(intent)
         raise
     return _commit(press, intent, at)
+
+
+def publish_talk(
+    press: Press, draft: Draft, *, run: str, at: datetime, trailers: Mapping[str, str]
+) -> None:
+    """Put the draft's entries on the article's Talk page, those that it lacks."""
+    path, before, after = press.vault.talk(draft.article, draft.talk)
+    if after == before:
+        return
+    publish(
+        press,
+        PageFile(path, press.vault.hash(path), after),
+        run=run,
+        at=at,
+        subject=f"talk: {draft.title}",
+        trailers=trailers,
+        folding=Folding(),
+    )
 
 
 def heal(press: Press, at: datetime) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.publish import Press, publish
+from pipeline.publish import Press, publish, publish_talk
 from pipeline.records import (
     Bucket,
     BucketState,
@@ -26,7 +26,6 @@ from pipeline.stages import Desk
 from pipeline.store.ledger import PageFile
 from pipeline.synthesis.claims import extract
 from pipeline.synthesis.folding import ArticleGone, Folded, fold
-from pipeline.synthesis.telling import tell
 from pipeline.vault import ChangedUnderneath
 
 NAME = "synthesize"
@@ -165,8 +164,14 @@ def _publish(result: Folded, desk: Desk) -> Outcome:
     if result.verdict.doubts:
         return _hold(result, desk)
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
-    if result.draft.talk:
-        _publish_talk(result, press, desk)
+    # the entries first: if the run dies now, they are found there again and not written twice
+    publish_talk(
+        press,
+        result.draft,
+        run=desk.run,
+        at=desk.now(),
+        trailers={"Run": desk.run, "Bucket": result.bucket.name, "Model": desk.model.name},
+    )
     verb = "update" if result.before is not None else "new"
     publish(
         press,
@@ -209,9 +214,3 @@ def _hold(result: Folded, desk: Desk) -> Held:
         desk.now(),
     )
     return Held(result.verdict.doubts)
-
-
-def _publish_talk(result: Folded, press: Press, desk: Desk) -> None:
-    """The entries first: if the run dies now, they are found there again and not written twice."""
-    trailers = {"Run": desk.run, "Bucket": result.bucket.name, "Model": desk.model.name}
-    tell(result.draft.article, result.draft.title, result.draft.talk, trailers, press, desk)
