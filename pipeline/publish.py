@@ -7,13 +7,12 @@ page is touched, so `heal` at the next start finishes it exactly as the undistur
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from pipeline.history import History
 from pipeline.prose import flat
-from pipeline.records import Draft
 from pipeline.store import Store
 from pipeline.store.ledger import Folding, Intent, PageFile
 from pipeline.vault import ChangedUnderneath, Vault
@@ -66,10 +65,22 @@ def publish(
 
 
 def publish_talk(
-    press: Press, draft: Draft, *, run: str, at: datetime, trailers: Mapping[str, str]
+    press: Press,
+    stem: str,
+    title: str,
+    entries: Sequence[str],
+    *,
+    run: str,
+    at: datetime,
+    trailers: Mapping[str, str],
 ) -> None:
-    """Put the draft's entries on the article's Talk page, those that it lacks."""
-    path, before, after = press.vault.talk(draft.article, draft.talk)
+    """Put the entries on the article's Talk page: each once, and never one the user has settled.
+
+    Raises ChangedUnderneath when the page is being edited.
+    """
+    told = press.store.ledger.told(stem)
+    fresh = tuple(dict.fromkeys(line for line in map(flat, entries) if line and line not in told))
+    path, before, after = press.vault.talk(stem, fresh)
     if after == before:
         return
     publish(
@@ -77,9 +88,9 @@ def publish_talk(
         PageFile(path, press.vault.hash(path), after),
         run=run,
         at=at,
-        subject=f"talk: {draft.title}",
+        subject=f"talk: {title}",
         trailers=trailers,
-        folding=Folding(),
+        folding=Folding(told=tuple((stem, line) for line in fresh)),
     )
 
 

@@ -167,7 +167,9 @@ def _publish(result: Folded, desk: Desk) -> Outcome:
     # the entries first: if the run dies now, they are found there again and not written twice
     publish_talk(
         press,
-        result.draft,
+        result.draft.article,
+        result.draft.title,
+        result.draft.talk,
         run=desk.run,
         at=desk.now(),
         trailers={"Run": desk.run, "Bucket": result.bucket.name, "Model": desk.model.name},

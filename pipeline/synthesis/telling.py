@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.desk import Desk
 from pipeline.prose import flat
-from pipeline.publish import Press, publish
-from pipeline.store.ledger import Folding, PageFile
+from pipeline.publish import Press, publish_talk
 
 
 def untold(stem: str, entries: Sequence[str], desk: Desk) -> tuple[str, ...]:
@@ -28,16 +27,4 @@ def tell(
 
     Raises ChangedUnderneath when the page is being edited.
     """
-    fresh = untold(stem, entries, desk)
-    path, before, after = desk.vault.talk(stem, fresh)
-    if after == before:
-        return
-    publish(
-        press,
-        PageFile(path, desk.vault.hash(path), after),
-        run=desk.run,
-        at=desk.now(),
-        subject=f"talk: {title}",
-        trailers=trailers,
-        folding=Folding(told=tuple((stem, flat(entry)) for entry in fresh)),
-    )
+    publish_talk(press, stem, title, entries, run=desk.run, at=desk.now(), trailers=trailers)
