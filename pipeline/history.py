@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -178,10 +179,23 @@ class History:
         return self._patiently(lambda: self._commit_once(staged, text, author, at))
 
     def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
-        """Commit these files as the user's own work, under the user's name."""
+        """Commit these files as the user's own work, under the user's name.
+
+        Of a file that was edited further after it was staged, the staged version comes first: the
+        index is about to hold the later one, and nothing else would hold the earlier.
+        """
         name = self._git("config", "user.name", fails_with="").strip() or "You"
         mail = self._git("config", "user.email", fails_with="").strip() or "you@localhost"
-        return self.commit(paths, "vault: your edits", author=f"{name} <{mail}>", at=at)
+        author, subject = f"{name} <{mail}>", "vault: your edits"
+        state = self.state()
+        for path in sorted(set(paths) & set(state.staged) & set(state.unstaged)):
+            entry = self._git("ls-files", "--stage", "-z", "--", path).rstrip("\0")
+            if not entry:
+                continue  # its deletion was staged
+            mode, blob, _ = entry.partition("\t")[0].split(" ")
+            staged = (("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"), "")
+            self._patiently(partial(self._commit_once, staged, f"{subject}\n", author, at))
+        return self.commit(paths, subject, author=author, at=at)
 
     def log(self, path: str = "", *, since: str = "") -> list[Commit]:
         """Commits, newest first: of one file, if given; after the commit `since`, if given."""

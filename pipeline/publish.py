@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pipeline.errors import VaultFault
 from pipeline.history import History
 from pipeline.prose import flat
 from pipeline.store import Store
@@ -47,8 +48,10 @@ def publish(
 
     The user's own uncommitted edits of the page are committed first, as theirs. Raises
     ChangedUnderneath, with nothing written, when the page is not the one the text was made from,
-    or holds uncommitted edits and the config says to leave those alone.
+    or holds uncommitted edits and the config says to leave those alone; VaultFault when it cannot
+    be written, or the user has begun a merge or the like since the run began.
     """
+    press.history.refuse_if_unfit()
     if press.vault.hash(file.path) != file.before_hash:
         raise ChangedUnderneath(f"{file.path} was edited meanwhile")
     if press.history.is_dirty(file.path):
@@ -58,8 +61,10 @@ def publish(
     intent = press.store.ledger.announce(run, file, subject, trailers, folding)
     try:
         _put(press, file)
-    except ChangedUnderneath:
-        press.store.ledger.withdraw(intent)
+    except VaultFault:
+        # what stands there after all, its folder only not synced, is for `heal` to commit
+        if press.vault.hash(file.path) != _after_hash(file):
+            press.store.ledger.withdraw(intent)
         raise
     return _commit(press, intent, at)
 
@@ -106,7 +111,13 @@ def heal(press: Press, at: datetime) -> list[str]:
             lines.append(f"adopted the commit of {path} from run {intent.run}")
         elif found in (intent.file.before_hash, _after_hash(intent.file)):
             if found == intent.file.before_hash:
-                _put(press, intent.file)
+                try:
+                    _put(press, intent.file)
+                except VaultFault as error:
+                    # one page that can no longer be written must not stop every later night
+                    press.store.ledger.withdraw(intent)
+                    lines.append(f"left {path} to be made again: {error}")
+                    continue
             _commit(press, intent, at)
             lines.append(f"finished {path}, which run {intent.run} had begun")
         else:

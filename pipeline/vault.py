@@ -113,10 +113,15 @@ class Vault:
         """Put `text` in the file's place, all of it or none, keeping the file's permissions.
 
         expect: the hash the file must have just before, "" for a new one. Raises
-        ChangedUnderneath, with nothing written, when it has another.
+        ChangedUnderneath, with nothing written, when it has another; VaultFault for a page that
+        its owner has write-protected, which a new file in its place would pay no heed to.
         """
         target = self._inside(path)
         try:
+            if target.exists() and not target.stat().st_mode & 0o222:
+                raise VaultFault(
+                    f"{target} is read-only", mend="make it writable if it is to get the news"
+                )
             target.parent.mkdir(parents=True, exist_ok=True)
             temporary = self._scratch(target)
             temporary.unlink(missing_ok=True)
