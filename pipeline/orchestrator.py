@@ -228,7 +228,7 @@ def _record(stage: Stage, job: Any, outcome: Outcome, desk: Desk) -> None:
         results.counts.update(outcome.counts)
         desk.store.ledger.succeed(stage.NAME, key)
     elif isinstance(outcome, Held):
-        results.held.append((key, outcome.reasons))
+        results.held.append((outcome.article, outcome.reasons))
     else:
         results.rejected.append((f"{stage.NAME}: {key}", outcome.reasons))
         desk.store.ledger.fail(

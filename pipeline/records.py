@@ -352,8 +352,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A draft waits for the user: reasons in words a user understands."""
+    """A draft of this article waits for the user: reasons in words a user understands."""
 
+    article: str
     reasons: tuple[str, ...]
 
 

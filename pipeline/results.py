@@ -15,7 +15,7 @@ class RunResults:
 
     counts: e.g. conversations, messages, chunks, dropped, claims, unsupported.
     rejected: (job, reasons) of drafts the gate refused and jobs that failed.
-    refused: (claim, reason) of claims that form or support refused. held: (job, reasons).
+    refused: (claim, reason) of claims that form or support refused. held: (article, reasons).
     problems: sentences about what could not be read or obeyed.
     failure: what ended the run before its time, "" if nothing did.
     """

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pipeline.footnotes import short_title
+from pipeline.chronicle import CHANGELOG, change_line, counted, said
 from pipeline.prose import plain
 from pipeline.publish import Press, publish
 from pipeline.records import Change, Done, Failed, Outcome
@@ -20,8 +20,6 @@ from pipeline.store.ledger import Folding, PageFile
 from pipeline.vault import ChangedUnderneath, prepend_section
 
 NAME = "changelog"
-_PAGE = "Meta/Changelog.md"
-_CONVS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Section:
 
 def key(job: Section) -> str:  # noqa: ARG001 - there is one such job a run
     """The job's name in `attempts`."""
-    return _PAGE
+    return CHANGELOG
 
 
 def pending(desk: Desk) -> list[Section]:
@@ -58,7 +56,7 @@ def keep(result: Section, desk: Desk) -> Outcome:
     try:
         publish(
             press,
-            PageFile(_PAGE, desk.vault.hash(_PAGE), after),
+            PageFile(CHANGELOG, desk.vault.hash(CHANGELOG), after),
             run=desk.run,
             at=desk.now(),
             subject=f"changelog: run {desk.run}",
@@ -76,13 +74,13 @@ def _section(changes: Sequence[Change], desk: Desk) -> str:
     lines = [
         f"## {_stamp(local)} — {_summary(changes, results)}",
         "",
-        *(_change_line(change, desk) for change in changes),
-        *(f"- held {plain(job)}: {_said(reasons)}" for job, reasons in results.held),
+        *(change_line(change, desk.store, desk.config.zone) for change in changes),
+        *(_held_line(article, reasons, desk) for article, reasons in results.held),
         *_rejected_lines(results),
         *(f"- {plain(problem)}" for problem in results.problems),
         *([f"- ended early: {plain(results.failure)}"] if results.failure else []),
         "",
-        _totals(desk),
+        _totals(changes, desk),
     ]
     return "\n".join(lines)
 
@@ -106,55 +104,30 @@ def _summary(changes: Sequence[Change], results: RunResults) -> str:
     return ", ".join(parts) or "nothing written"
 
 
-def _change_line(change: Change, desk: Desk) -> str:
-    told = [_counted(change.claims, "claim", "+" if change.kind == "updated" else "")]
-    if change.citations:
-        told.append(_counted(change.citations, "citation") + " added")
-    if change.superseded:
-        told.append(f"{change.superseded} superseded")
-    sections = [f"[[{change.article}#{section}]]" for section in dict.fromkeys(change.sections)]
-    where = (
-        ", ".join(sections) if change.kind == "updated" and sections else f"[[{change.article}]]"
-    )
-    return f"- {change.kind} {where}: {', '.join(told)} from {_sources(change.convs, desk)}"
-
-
-def _sources(convs: Sequence[str], desk: Desk) -> str:
-    named = []
-    for conv in convs[:_CONVS_SHOWN]:
-        conversation = desk.store.conversations.get(conv)
-        date = conversation.started_at.astimezone(desk.config.zone).date().isoformat()
-        title = plain(short_title(conversation.title))
-        named.append(f'`conv:{conv}` ({date}, {conversation.source}, "{title}")')
-    if more := len(convs) - _CONVS_SHOWN:
-        named += [f"{more} more"] if more > 0 else []
-    return ", ".join(named)
-
-
-def _said(reasons: Sequence[str]) -> str:
-    """Reasons quote what was refused: as plain text, which runs and links nothing."""
-    return plain("; ".join(reasons))
+def _held_line(article: str, reasons: Sequence[str], desk: Desk) -> str:
+    known = article in desk.vault.stems()
+    named = f"[[{article}]]" if known else f"a new article, {plain(article)}"
+    return f"- held {named}: {said(reasons)} (see it with `memory review`)"
 
 
 def _rejected_lines(results: RunResults) -> list[str]:
     if not results.rejected:
         return []
-    lines = [f"- rejected {_counted(len(results.rejected), 'draft')}, tried again another night:"]
-    lines += [f"    - {plain(job)}: {_said(reasons)}" for job, reasons in results.rejected]
+    lines = [f"- rejected {counted(len(results.rejected), 'draft')}, tried again another night:"]
+    lines += [f"    - {plain(job)}: {said(reasons)}" for job, reasons in results.rejected]
     return lines
 
 
-def _totals(desk: Desk) -> str:
+def _totals(changes: Sequence[Change], desk: Desk) -> str:
+    folded = sum(change.claims + change.citations for change in changes)
     counts = desk.results.counts
     spent = desk.store.runs.spent(desk.run)
     return (
-        f"{_counted(counts['conversations'], 'conversation')}, "
-        f"{_counted(counts['chunks'], 'chunk')} ({counts['dropped']} dropped), "
-        f"{_counted(counts['claims'], 'claim')} ({counts['unsupported']} refused) · "
+        f"{counted(counts['conversations'], 'conversation')}, "
+        f"{counted(counts['chunks'], 'chunk')} ({counts['dropped']} dropped), "
+        f"{counted(counts['claims'], 'claim')} ({counts['unsupported']} refused) · "
         f"{desk.model.name}, {spent['seconds'] / 60:.1f} min, "
-        f"{int(spent['prompt_tokens'])} + {int(spent['output_tokens'])} tokens · run {desk.run}"
+        f"{int(spent['prompt_tokens'])} tokens read, {int(spent['output_tokens'])} written"
+        + (f" ({spent['output_tokens'] / folded:.0f} a claim folded)" if folded else "")
+        + f" · run {desk.run}"
     )
-
-
-def _counted(number: int, noun: str, sign: str = "") -> str:
-    return f"{sign}{number} {noun}" + ("" if number == 1 else "s")

@@ -215,4 +215,4 @@ def _hold(result: Folded, desk: Desk) -> Held:
         result.verdict.doubts,
         desk.now(),
     )
-    return Held(result.verdict.doubts)
+    return Held(result.draft.article, result.verdict.doubts)

@@ -1,0 +1,50 @@
+"""How changes are told to the user, in the changelog and on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from pipeline.footnotes import short_title
+from pipeline.prose import plain
+from pipeline.records import Change
+from pipeline.store import Store
+
+CHANGELOG = "Meta/Changelog.md"
+_CONVS_SHOWN = 3
+
+
+def change_line(change: Change, store: Store, zone: tzinfo | None) -> str:
+    """One change as a line of a list: where, what came, and from which conversations."""
+    told = [counted(change.claims, "claim", "+" if change.kind == "updated" else "")]
+    if change.citations:
+        told.append(counted(change.citations, "citation") + " added")
+    if change.superseded:
+        told.append(f"{change.superseded} superseded")
+    sections = [f"[[{change.article}#{section}]]" for section in dict.fromkeys(change.sections)]
+    where = (
+        ", ".join(sections) if change.kind == "updated" and sections else f"[[{change.article}]]"
+    )
+    return f"- {change.kind} {where}: {', '.join(told)} from {_sources(change.convs, store, zone)}"
+
+
+def said(reasons: Sequence[str]) -> str:
+    """Reasons quote what was refused: as plain text, which runs and links nothing."""
+    return plain("; ".join(reasons))
+
+
+def counted(number: int, noun: str, sign: str = "") -> str:
+    """ "3 claims", "1 claim"."""
+    return f"{sign}{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _sources(convs: Sequence[str], store: Store, zone: tzinfo | None) -> str:
+    named = []
+    for conv in convs[:_CONVS_SHOWN]:
+        conversation = store.conversations.get(conv)
+        date = conversation.started_at.astimezone(zone).date().isoformat()
+        title = plain(short_title(conversation.title))
+        named.append(f'`conv:{conv}` ({date}, {conversation.source}, "{title}")')
+    if more := len(convs) - _CONVS_SHOWN:
+        named += [f"{more} more"] if more > 0 else []
+    return ", ".join(named)
