@@ -1,19 +1,19 @@
 """Where a claim goes: it is there already, replaces what is there, answers it, or is new.
 
-The evidence's date decides what is current, never the order in which claims arrive. The user's own
-sentences are never replaced, only answered on the Talk page.
+What is current is a matter of the statements and the dates of their evidence alone: a statement is
+current unless one with newer evidence supersedes it. Whatever the order in which conversations are
+folded, the same statements are current in the end. The user's own sentences are never replaced,
+only answered on the Talk page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from pipeline.desk import Desk
 from pipeline.footnotes import citations_of
-from pipeline.markdown import Page
+from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Page
 from pipeline.records import (
     AddCitation,
     AppendHistory,
@@ -22,27 +22,31 @@ from pipeline.records import (
     Claim,
     ClaimKind,
     Edit,
+    MoveSentence,
+    Retire,
     SentenceRef,
     Supersede,
 )
-from pipeline.text import (
-    content_words,
-    identifiers,
-    is_negative,
-    numbers,
-    proper_nouns,
-    similarity,
-    words,
+from pipeline.synthesis.relating import (
+    CONTRADICTS,
+    SAME,
+    STAGE,
+    UPDATES,
+    Likeness,
+    Relations,
+    can_update,
+    is_later,
+    is_repeat,
+    on_one_matter,
+    same_values,
+    says_no_more,
 )
 
-STAGE = "synthesize"
-_RELATION = "synthesize/relation"
+__all__ = ["STAGE", "Evidenced", "Plan", "Statement", "place", "said_at", "statements"]
+
 _SECTION = "synthesize/section"
-_SAME, _UPDATES, _CONTRADICTS = "same", "updates", "contradicts"
-HISTORY = "History"
-_SHARED_WORDS = 3  # content words two sentences must share to be on one matter
-_ONE_MATTER, _ONE_STATEMENT = 0.5, 0.75  # overlaps from which on they are
-_NOT_PROSE = (HISTORY, "See also", "References")
+_LEAD = ""
+_CLOSING = frozenset(name.casefold() for name in (HISTORY, SEE_ALSO, REFERENCES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +58,15 @@ class Evidenced:
     at: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Statement:
     """Something the article says, or will say once the draft is applied.
 
     at: when its newest evidence was said, ISO UTC; "" for the user's own sentences. ref: where it
     stands; None for a sentence of this draft. ours: the pipeline wrote it and it stands as
-    written. replaces: the standing sentence whose place it takes.
+    written. section: where it stands or is to stand. past: newer evidence supersedes it. gained:
+    citations of this draft that it lacks where it stands. replaces: the standing sentence whose
+    place it takes if that one is past.
     """
 
     text: str
@@ -70,7 +76,9 @@ class Statement:
     ours: bool = True
     section: str = ""
     kind: ClaimKind = ClaimKind.FACT
-    replaces: SentenceRef | None = None
+    past: bool = False
+    gained: list[Citation] = field(default_factory=list)
+    replaces: Statement | None = None
 
 
 @dataclass(slots=True)
@@ -84,40 +92,26 @@ class Plan:
 
 
 def place(
-    claims: Sequence[Evidenced],
-    page: Page | None,
-    stem: str,
-    desk: Desk,
-    *,
-    rules: str = "",  # noqa: ARG001
+    claims: Sequence[Evidenced], page: Page | None, stem: str, desk: Desk, rules: str = ""
 ) -> Plan:
-    """Decide for each claim in turn, oldest evidence first."""
-    plan = Plan()
+    """Decide for each claim in turn, oldest evidence first.
+
+    rules: what the owner wants heeded, for the end of the model's system turns.
+    """
     written = desk.store.ledger.written_sentences(stem) if stem else frozenset()
     standing = statements(page, written, desk) if page else []
-    said = {statement.text for statement in standing}
-    deleted = [text for text in written if text not in said]
+    placing = _Placing(claims, standing, written, desk, rules)
     for evidenced in sorted(claims, key=lambda e: (e.at, e.claim.chunk_id, e.claim.ordinal)):
-        _place_one(evidenced, standing, deleted, plan, desk)
-    _choose_sections(plan, page, desk)
-    for statement in plan.added:
-        if statement.replaces is not None:
-            plan.edits.append(
-                Supersede(
-                    at=statement.replaces,
-                    sentence=CitedSentence(statement.text, tuple(statement.citations)),
-                    date=_date(_at(standing, statement.replaces).citations),
-                )
-            )
-    plan.added = [statement for statement in plan.added if statement.replaces is None]
-    return plan
+        placing.take(evidenced)
+    return placing.plan(page)
 
 
 def statements(page: Page, written: frozenset[str], desk: Desk) -> list[Statement]:
     """Every sentence of the article's prose and History, with what it cites."""
     found = []
     for block in page.blocks:
-        if block.section in _NOT_PROSE and block.section != HISTORY:
+        past = _is_history(block.section)
+        if block.section.casefold() in _CLOSING and not past:
             continue
         for index, sentence in enumerate(block.sentences):
             cited = list(citations_of(page, sentence.marks))
@@ -129,6 +123,7 @@ def statements(page: Page, written: frozenset[str], desk: Desk) -> list[Statemen
                     ref=SentenceRef(block.index, index),
                     ours=bool(cited) and sentence.text in written,
                     section=block.section,
+                    past=past,
                 )
             )
     return found
@@ -142,186 +137,253 @@ def said_at(citation: Citation, desk: Desk) -> str:
     return found[0].at.isoformat() if found else citation.date
 
 
-def _place_one(
-    evidenced: Evidenced,
-    standing: list[Statement],
-    deleted: Sequence[str],
-    plan: Plan,
-    desk: Desk,
-) -> None:
-    policy = desk.policy.synthesize
-    claim = evidenced.claim
-    current = [s for s in standing if s.section != HISTORY]
-    likeness = _likeness(claim.text, [s.text for s in current], desk)
-    nearest = sorted(zip(likeness, current, strict=True), key=lambda pair: -pair[0])
-    if nearest and nearest[0][0] >= policy.duplicate:
-        _cite(nearest[0][1], evidenced, plan)
-        return
-    for old in standing:
-        # said again after it was superseded, it is news: somebody went back to it
-        past = old.section == HISTORY and evidenced.at <= old.at
-        if past and similarity(claim.text, old.text) >= policy.duplicate:
-            _cite(old, evidenced, plan)
+class _Placing:
+    """What the article says while a draft is made, and what is to be said on Talk."""
+
+    def __init__(
+        self,
+        claims: Sequence[Evidenced],
+        standing: Sequence[Statement],
+        written: frozenset[str],
+        desk: Desk,
+        rules: str,
+    ) -> None:
+        self._desk = desk
+        self._rules = rules
+        self._policy = desk.policy.synthesize
+        self._said = list(standing)
+        texts = [statement.text for statement in standing]
+        self._deleted = sorted(written.difference(texts))
+        self._likeness = Likeness([*texts, *(e.claim.text for e in claims)], desk)
+        self._relations = Relations(desk, rules)
+        self._talk: list[str] = []
+        self._known = 0
+
+    # -------------------------------------------------------------- one claim
+
+    def take(self, evidenced: Evidenced) -> None:
+        """Give the claim's citations to the statement that says it already, or add a statement."""
+        text = evidenced.claim.text
+        near = self._near(text)
+        least = self._policy.duplicate
+        twin = next((s for _, s in near if is_repeat(text, s.text, least)), None)
+        if twin is None and any(is_repeat(text, gone, least) for gone in self._deleted):
+            self._known += 1
             return
-    if any(similarity(claim.text, text) >= policy.duplicate for text in deleted):
-        plan.known += 1
-        return
-    fresh = Statement(claim.text, evidenced.at, list(evidenced.citations), kind=claim.kind)
-    alike = [
-        s for like, s in nearest if like >= policy.related and _overlap(s, claim) >= _ONE_MATTER
-    ]
-    if alike:
-        near = alike[0]
-        if _overlap(near, claim) >= _ONE_STATEMENT and _says_no_more(claim.text, near.text):
-            _cite(near, evidenced, plan)
+        alike = self._alike(near, text)
+        twin = twin or next((s for s in alike if _says_it(s, evidenced)), None)
+        fresh = Statement(text, evidenced.at, list(evidenced.citations), kind=evidenced.claim.kind)
+        relations = self._related(fresh, alike) if twin is None else []
+        twin = twin or next((s for s, relation in relations if relation == SAME), None)
+        if twin is not None:
+            self._cite(twin, evidenced)
             return
-        # one message cannot outdate itself: what it gives two values are two things
-        relation = "" if evidenced.at == near.at else _relation(near.text, claim.text, desk)
-        if relation == _SAME and _values(near.text) == _values(claim.text):
-            _cite(near, evidenced, plan)
-            return
-        if relation == _UPDATES and _values(near.text) != _values(claim.text) and near.at:
-            _succeed(fresh, near, standing, plan)
-            return
-        if relation == _CONTRADICTS or (relation == _UPDATES and not near.at):
-            plan.talk.append(_answer(fresh, near.text))
-    plan.added.append(fresh)
-    standing.append(fresh)
+        self._said.append(fresh)
+        fresh.past = any(r == UPDATES and is_later(s.at, fresh.at) for s, r in relations)
+        for other, relation in relations:
+            if relation == UPDATES and not is_later(other.at, fresh.at):
+                self._outdate(other, fresh)
+            elif relation == CONTRADICTS and not (fresh.past or other.past):
+                self._answer(fresh.text, fresh.citations, other)
 
+    def _cite(self, statement: Statement, evidenced: Evidenced) -> None:
+        """Give a statement the citations it lacks; with newer evidence it may be current again."""
+        self._known += 1
+        if statement.past and not statement.ours:
+            self._answer(evidenced.claim.text, evidenced.citations, statement)
+        if not statement.citations:
+            return  # the user's own sentence, which rests on nothing
+        there = {_place(citation) for citation in statement.citations}
+        fresh = [citation for citation in evidenced.citations if _place(citation) not in there]
+        statement.citations += fresh
+        statement.gained += fresh
+        if is_later(evidenced.at, statement.at):
+            before, statement.at = statement.at, evidenced.at
+            statement.kind = evidenced.claim.kind
+            self._renew(statement, before)
 
-def _cite(statement: Statement, evidenced: Evidenced, plan: Plan) -> None:
-    """Give a statement the citations it lacks, unless it is the user's own sentence."""
-    plan.known += 1
-    for citation in evidenced.citations:
-        if citation in statement.citations or not statement.citations:
-            continue
-        statement.citations.append(citation)
-        if statement.ref is not None:
-            plan.edits.append(AddCitation(statement.ref, citation))
-        else:
-            statement.at = max(statement.at, evidenced.at)
-
-
-def _succeed(fresh: Statement, old: Statement, standing: list[Statement], plan: Plan) -> None:
-    """The later evidence is current, the earlier goes to History, whichever came first."""
-    if fresh.at < old.at:
-        plan.edits.append(_to_history(fresh))
-        return
-    if old.ref is None:
-        # both are of this draft: the earlier one goes to History straight away
-        plan.edits.append(_to_history(old))
-        plan.added.remove(old)
-        standing.remove(old)
-        fresh.replaces = old.replaces
-    elif old.ours:
-        fresh.replaces = old.ref
-        standing.remove(old)
-        old.section = HISTORY
-        standing.append(old)
-    else:
-        plan.talk.append(_answer(fresh, old.text))
-    plan.added.append(fresh)
-    standing.append(fresh)
-
-
-def _to_history(statement: Statement) -> AppendHistory:
-    cited = CitedSentence(statement.text, tuple(statement.citations))
-    return AppendHistory(cited, _date(statement.citations))
-
-
-def _at(standing: Sequence[Statement], ref: SentenceRef) -> Statement:
-    return next(statement for statement in standing if statement.ref == ref)
-
-
-def _date(citations: Sequence[Citation]) -> str:
-    return max(citation.date for citation in citations)
-
-
-def _answer(statement: Statement, sentence: str) -> str:
-    """An entry for the Talk page: what was said elsewhere against what the article says."""
-    citation = statement.citations[0]
-    return (
-        f"{statement.text} (`conv:{citation.conv}`, {citation.date}) The article says: {sentence}"
-    )
-
-
-def _overlap(statement: Statement, claim: Claim) -> float:
-    """Share of the words of either that are words of both (0..1), numbers aside.
-
-    Small models call any two sentences about one project an update of each other; only where most
-    words agree is their word worth asking for.
-    """
-    old, new = _matter(statement.text), _matter(claim.text)
-    shared = len(old & new)
-    return shared / len(old | new) if shared >= _SHARED_WORDS else 0.0
-
-
-def _says_no_more(new: str, old: str) -> bool:
-    """Whether a sentence gives no value that the other lacks, and denies what it denies."""
-    denied = [sum(is_negative(word) for word in words(text)) for text in (new, old)]
-    # a name that opens the other sentence is not seen as one there, but it stands there
-    fresh = {v for v in _values(new) - _values(old) if v.casefold() not in old.casefold()}
-    return not fresh and denied[0] == denied[1]
-
-
-def _matter(text: str) -> frozenset[str]:
-    """The content words of a sentence without the numbers in it."""
-    return frozenset(word for word in content_words(text) if not any(c.isdigit() for c in word))
-
-
-def _values(text: str) -> frozenset[str]:
-    """What two statements about the same thing can differ in: numbers, identifiers, names."""
-    return numbers(text) | identifiers(text) | proper_nouns(text)
-
-
-def _likeness(text: str, others: Sequence[str], desk: Desk) -> list[float]:
-    """The larger of likeness by words and by vectors; vectors alone never make a duplicate."""
-    by_words = [similarity(text, other) for other in others]
-    if not others or desk.embedder is None:
-        return by_words
-    vectors = desk.embedder.embed([text, *others])
-    by_vectors = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)
-    # two sentences may be near in meaning and differ in the one number that matters
-    cap = desk.policy.synthesize.duplicate - 0.01
-    return [
-        max(words, min(float(near), cap)) for words, near in zip(by_words, by_vectors, strict=True)
-    ]
-
-
-def _relation(old: str, new: str, desk: Desk) -> str:
-    """What the model says of the pair, "" when it is not sure enough."""
-    prompt = desk.prompts.get(_RELATION)
-    ask = desk.prompts.ask(_RELATION, {"old": old, "new": new}, options=prompt.options)
-    choice = desk.model.choose([ask], stage=STAGE, purpose=_RELATION)[0]
-    return choice.best if choice.margin >= desk.policy.synthesize.relation_margin else ""
-
-
-def _choose_sections(plan: Plan, page: Page | None, desk: Desk) -> None:
-    """A heading for each addition: its kind's own in a new page or one that has it, else asked."""
-    headings = [
-        block.heading_text
-        for block in (page.blocks if page else ())
-        if block.heading_level == 2 and block.heading_text not in _NOT_PROSE
-    ]
-    asked: list[Statement] = []
-    for statement in plan.added:
-        statement.section = desk.policy.headings[statement.kind]
-        if headings and statement.section not in headings:
-            asked.append(statement)
-    if not asked:
-        return
-    options = [(*headings, statement.section) for statement in asked]
-    choices = desk.model.choose(
-        [
-            desk.prompts.ask(
-                _SECTION,
-                {"claim": statement.text, "headings": "\n".join(offered)},
-                options=offered,
+    def _renew(self, statement: Statement, before: str) -> None:
+        """Ask anew where the evidence of a statement, older until now, has overtaken another's."""
+        alike = self._alike(self._near(statement.text), statement.text)
+        concerned = [
+            other
+            for other in alike
+            if (statement.past and is_later(other.at, statement.at))
+            or (
+                not other.past
+                and is_later(statement.at, other.at)
+                and not is_later(before, other.at)
             )
-            for statement, offered in zip(asked, options, strict=True)
-        ],
-        stage=STAGE,
-        purpose=_SECTION,
-    )
-    for statement, choice in zip(asked, choices, strict=True):
-        statement.section = choice.best
+        ]
+        outdating = [s for s, r in self._related(statement, concerned) if r == UPDATES]
+        if statement.ours:
+            statement.past = any(is_later(other.at, statement.at) for other in outdating)
+        for other in outdating:
+            if is_later(statement.at, other.at):
+                self._outdate(other, statement)
+
+    def _outdate(self, old: Statement, new: Statement) -> None:
+        """The old one goes to History; the first that does so leaves its place to the new one."""
+        if not old.ours:
+            self._answer(new.text, new.citations, old)
+        elif not old.past:
+            old.past = True
+            leaves = old if old.ref is not None else old.replaces
+            if leaves is not None and not _stood_past(leaves) and new.replaces is None:
+                new.replaces = leaves
+
+    def _answer(self, text: str, citations: Sequence[Citation], statement: Statement) -> None:
+        """An entry for Talk: what was said elsewhere against what the article says."""
+        said = f"{text} (`conv:{citations[0].conv}`, {citations[0].date})"
+        self._talk.append(f"{said} The article says: {statement.text}")
+
+    # -------------------------------------------------------------- what is alike
+
+    def _near(self, text: str) -> list[tuple[float, Statement]]:
+        """Every statement with its likeness: current ones first, then the most alike."""
+        near = [(self._likeness.of(text, s.text), s) for s in self._said]
+        return sorted(near, key=lambda pair: (pair[1].past, -pair[0], pair[1].text))
+
+    def _alike(self, near: Sequence[tuple[float, Statement]], text: str) -> list[Statement]:
+        least = self._policy.related
+        return [s for like, s in near if like >= least and on_one_matter(s.text, text)]
+
+    def _related(
+        self, statement: Statement, others: Sequence[Statement]
+    ) -> list[tuple[Statement, str]]:
+        """What the model says of a statement and each other that is worth a question, to a bound.
+
+        What one message gives two values are two things: no question where neither is later. What
+        stands in History already cannot be outdated, only said again.
+        """
+        asked: list[tuple[Statement, tuple[str, str]]] = []
+        for other in others:
+            if is_later(other.at, statement.at):
+                asked.append((other, (statement.text, other.text)))
+            elif (not other.at or is_later(statement.at, other.at)) and not (
+                other.past and can_update(other.text, statement.text)
+            ):
+                asked.append((other, (other.text, statement.text)))
+        asked = asked[: self._policy.relations]
+        answers = self._relations.of([pair for _, pair in asked])
+        return [
+            (other, answer)
+            for (other, pair), answer in zip(asked, answers, strict=True)
+            if _holds(answer, *pair)
+        ]
+
+    # -------------------------------------------------------------- the plan
+
+    def plan(self, page: Page | None) -> Plan:
+        """The difference between what stands and what is to be said."""
+        drafted = [s for s in self._said if s.ref is None and not s.past]
+        successors = {s.replaces: s for s in drafted if s.replaces and s.replaces.past}
+        placed = set(successors.values())
+        added = [s for s in drafted if s not in placed]
+        revived = [s for s in self._said if _stood_past(s) and not s.past]
+        sections = self._sections([*added, *revived], page)
+        for statement in added:
+            statement.section = sections[statement]
+        edits: list[Edit] = []
+        for statement in self._said:
+            edits += _edits(statement, successors.get(statement), sections.get(statement, _LEAD))
+        return Plan(edits, added, list(dict.fromkeys(self._talk)), self._known)
+
+    def _sections(self, statements: Sequence[Statement], page: Page | None) -> dict[Statement, str]:
+        """A heading for each: its kind's own in a new page or one that has it, else asked.
+
+        What comes back from History makes no heading of its own.
+        """
+        headings = [
+            block.heading_text
+            for block in (page.blocks if page else ())
+            if block.heading_level == 2 and block.heading_text.casefold() not in _CLOSING
+        ]
+        offered: dict[Statement, list[str]] = {}
+        for statement in statements:
+            own = self._desk.policy.headings[statement.kind]
+            if own in headings or (not headings and statement.ref is None):
+                offered[statement] = [own]
+            elif statement.ref is None:
+                offered[statement] = [*headings, own]
+            else:
+                offered[statement] = headings or [_LEAD]
+        asked = [(s, options) for s, options in offered.items() if len(options) > 1]
+        chosen = {s: options[0] for s, options in offered.items()}
+        if asked:
+            choices = self._desk.model.choose(
+                [
+                    self._desk.prompts.ask(
+                        _SECTION,
+                        {
+                            "claim": statement.text,
+                            "headings": "\n".join(options),
+                            "rules": self._rules,
+                        },
+                        options=options,
+                    )
+                    for statement, options in asked
+                ],
+                stage=STAGE,
+                purpose=_SECTION,
+            )
+            chosen |= {s: choice.best for (s, _), choice in zip(asked, choices, strict=True)}
+        return chosen
+
+
+def _edits(statement: Statement, successor: Statement | None, section: str) -> Iterator[Edit]:
+    """What leads from where a statement stands to where it is to stand, additions aside."""
+    ref = statement.ref
+    if ref is None:
+        if statement.past:
+            yield AppendHistory(_cited(statement), _date(statement))
+        return
+    for citation in statement.gained:
+        yield AddCitation(ref, citation)
+    if _stood_past(statement) and not statement.past:
+        yield MoveSentence(ref, section)
+    elif statement.past and not _stood_past(statement):
+        if successor is None:
+            yield Retire(ref, _date(statement))
+        else:
+            yield Supersede(ref, _cited(successor), _date(statement))
+
+
+def _says_it(statement: Statement, evidenced: Evidenced) -> bool:
+    """Whether a statement on the matter of a claim says all the claim does.
+
+    It may say more only where the claim can never have been the first: of the user's sentences,
+    and of what the claim's own conversation said before. Else the two are kept apart, for the
+    other way round the fuller one would be news.
+    """
+    text = evidenced.claim.text
+    own = {citation.conv for citation in evidenced.citations}
+    follows = not statement.ours or any(c.conv in own for c in statement.citations)
+    return says_no_more(text, statement.text) and (follows or says_no_more(statement.text, text))
+
+
+def _holds(answer: str, old: str, new: str) -> bool:
+    """Whether what can be seen of a pair allows the model's word on it."""
+    if answer == SAME:
+        return same_values(old, new)
+    return answer == CONTRADICTS or (answer == UPDATES and can_update(old, new))
+
+
+def _stood_past(statement: Statement) -> bool:
+    return statement.ref is not None and _is_history(statement.section)
+
+
+def _is_history(section: str) -> bool:
+    return section.casefold() == HISTORY.casefold()
+
+
+def _cited(statement: Statement) -> CitedSentence:
+    return CitedSentence(statement.text, tuple(statement.citations))
+
+
+def _date(statement: Statement) -> str:
+    return max(citation.date for citation in statement.citations)
+
+
+def _place(citation: Citation) -> tuple[str, int, int]:
+    return citation.conv, citation.first, citation.last
