@@ -87,6 +87,7 @@ class SynthesizePolicy(_Table):
     claim_words: Count
     duplicate: Share
     related: Share
+    relations: Count
     relation_margin: Share
     paragraph_sentences: Count
     chunks_per_fold: Count
@@ -110,6 +111,12 @@ class WikifyPolicy(_Table):
     """Table [wikify]."""
 
     see_also: Annotated[int, Field(ge=0)]
+    margin: Share
+    lead_after: Positive
+    tidy_after: Count
+    tidy_pairs: Count
+    split_after: Count
+    merge_likeness: Share
 
 
 class Policy(_Table):

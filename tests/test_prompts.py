@@ -26,8 +26,8 @@ PLACES = {
     "cluster/route": {"buckets", "label", "transcript"},
     "synthesize/claims": {"rules", "transcript"},
     "synthesize/compose": {"claims", "rules", "tone"},
-    "synthesize/relation": {"new", "old"},
-    "synthesize/section": {"claim", "headings"},
+    "synthesize/relation": {"new", "old", "rules"},
+    "synthesize/section": {"claim", "headings", "rules"},
 }
 
 SIMPLE = """---
