@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from pipeline.footnotes import citations, definitions, marks
 from pipeline.gates.comparing import Cited, Comparison, Place, Write, place, shown
+from pipeline.gates.departing import Departure, departures, sentence_at
+from pipeline.gates.merging import says_more
 from pipeline.markdown import Block, Kind, Page
-from pipeline.records import Citation, Draft, Message, Supersede
+from pipeline.records import Citation, Draft, Message, Retire, Supersede
 from pipeline.support import check
 
 _CONV = re.compile(r"conv:[0-9a-f]{8,}", re.IGNORECASE)
 
 
 def citations_survive(write: Write) -> list[str]:
-    """2: each citation stays with the sentence it supported, or went to History with it."""
+    """2: each citation stays with the sentence it supported, or went to History with it.
+
+    A repeat may hand its citations to the sentence that says all it said.
+    """
     pages = write.pages
     known, then = citations(pages.before), citations(pages.after)
     left = Counter((s.text, p, s.in_history) for s in pages.new for p in s.places)
-    replaced = _replaced(write.draft, pages)
-    reasons = []
+    outdated = _outdated(write.draft, pages)
+    merges = [d for d in departures(pages.before, write.draft).values() if d.kept is not None]
+    merged = _handed_on(merges, pages)
+    reasons = [
+        f"“{shown(merge.sentence.text)}” says more than “{shown(merge.kept.text)}”: {more}"
+        for merge in merges
+        if merge.kept is not None
+        for more in says_more(merge.sentence.text, merge.kept.text)
+    ]
     for sentence in pages.old:
         for cited in sentence.places:
             stayed, moved = (
@@ -29,8 +42,10 @@ def citations_survive(write: Write) -> list[str]:
             )
             if left[stayed] > 0:
                 left[stayed] -= 1
-            elif sentence.text in replaced and left[moved] > 0:
+            elif sentence.text in outdated and left[moved] > 0:
                 left[moved] -= 1
+            elif merged[sentence.text, cited] > 0:
+                merged[sentence.text, cited] -= 1
             else:
                 reasons.append(f"“{shown(sentence.text)}” would lose its source {cited[0]}")
     # Marks the user put in lists, tables and quotes: those blocks must stand as they are.
@@ -71,15 +86,30 @@ def sentences_supported(write: Write) -> list[str]:
     return reasons
 
 
-def _replaced(draft: Draft, pages: Comparison) -> set[str]:
-    """Texts of the sentences the draft says it replaces."""
-    found = set()
-    for edit in draft.edits:
-        if isinstance(edit, Supersede) and 0 <= edit.at.block < len(pages.before.blocks):
-            sentences = pages.before.blocks[edit.at.block].sentences
-            if 0 <= edit.at.sentence < len(sentences):
-                found.add(sentences[edit.at.sentence].text)
-    return found
+def _outdated(draft: Draft, pages: Comparison) -> set[str]:
+    """Texts of the sentences the draft sends to History."""
+    found = (
+        sentence_at(pages.before, edit.at)
+        for edit in draft.edits
+        if isinstance(edit, Supersede | Retire)
+    )
+    return {sentence.text for sentence in found if sentence is not None}
+
+
+def _handed_on(merges: Sequence[Departure], pages: Comparison) -> Counter[tuple[str, Place]]:
+    """Citations of repeats that the sentence they merge into has now, by the repeat's text."""
+    known = citations(pages.before)
+    now: dict[str, set[Place]] = {}
+    for sentence in pages.new:
+        if not sentence.in_history:
+            now.setdefault(sentence.text, set()).update(sentence.places)
+    return Counter(
+        (merge.sentence.text, cited)
+        for merge in merges
+        if merge.kept is not None
+        for cited in {place(known[label]) for label in merge.sentence.marks if label in known}
+        if cited in now.get(merge.kept.text, ())
+    )
 
 
 def _faults(page: Page) -> dict[tuple[str, str], str]:
