@@ -28,6 +28,10 @@ PLACES = {
     "synthesize/compose": {"claims", "rules", "tone"},
     "synthesize/relation": {"new", "old", "rules"},
     "synthesize/section": {"claim", "headings", "rules"},
+    "wikify/lead": {"rules", "sentences", "title"},
+    "wikify/merge": {"one", "other", "rules"},
+    "wikify/repeat": {"one", "other", "rules"},
+    "wikify/split": {"rules", "sentences", "title", "topic"},
 }
 
 SIMPLE = """---
