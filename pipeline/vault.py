@@ -100,6 +100,10 @@ class Vault:
 
     # -------------------------------------------------------------- files
 
+    def page(self, path: str) -> str | None:
+        """The text of a page of the vault by its path, None when there is none."""
+        return self._text(self._inside(path))
+
     def hash(self, path: str) -> str:
         """sha256 hex of the file's bytes, "" when there is none."""
         try:

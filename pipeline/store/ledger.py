@@ -333,6 +333,13 @@ class Ledger:
                     f"UPDATE {table} SET article = ? WHERE article = ?", (new, old)
                 )
 
+    def article_of(self, commit: str) -> str:
+        """Stem of the article this commit changed, as it is called now; "" if unknown."""
+        row = self._connection.execute(
+            'SELECT article FROM changes WHERE "commit" = ?', (commit,)
+        ).fetchone()
+        return row["article"] if row else ""
+
     def known_articles(self) -> frozenset[str]:
         """Stems of the articles the pipeline has written and the user has not taken back."""
         rows = self._connection.execute("SELECT stem FROM articles")

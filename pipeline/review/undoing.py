@@ -1,0 +1,197 @@
+"""A night taken back: the articles it wrote stand as before it, your own edits since kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from pipeline.chronicle import counted, said
+from pipeline.errors import ConfigFault
+from pipeline.footnotes import definitions, marks
+from pipeline.history import Commit, History
+from pipeline.markdown import Page, parse
+from pipeline.prose import plain
+from pipeline.publish import digest, publish
+from pipeline.review import Reviewer
+from pipeline.store.ledger import Folding, PageFile
+from pipeline.vault import ChangedUnderneath
+
+_ARTICLES, _TALK = "articles/", "Talk/"
+_BREAK = "-"  # the line after each piece that keeps changes of neighbours apart
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """One page of a run. outcome: restored, deleted (the run had made it), or kept and why."""
+
+    path: str
+    outcome: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """One of our commits to a page."""
+
+    commit: Commit
+    path: str
+
+
+def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]:
+    """Take back a run's writes to articles and Talk pages, or those to one article.
+
+    what: a run, an article's name (then the last run that wrote it), "" for the last run that
+    wrote anything. reason: shown to later drafts on those topics, "" for none. Returns the run and
+    each page's outcome. What the user changed since stays; where that meets what the run wrote,
+    the page is kept as it is. Raises ConfigFault when there is nothing to take back.
+    """
+    writes = _writes(reviewer.press.history)
+    run, chosen = _chosen(what, writes, reviewer)
+    by_page: dict[str, list[_Write]] = {}
+    for write in chosen:
+        by_page.setdefault(write.path, []).append(write)
+    done = [_undo_page(run, path, found, reviewer) for path, found in by_page.items()]
+    taken = [page for page in done if page.outcome != "kept"]
+    if taken:
+        if reason:
+            for bucket in dict.fromkeys(w.commit.trailers.get("Bucket", "") for w in chosen):
+                if bucket:
+                    reviewer.press.store.holds.object(bucket, reason, reviewer.now())
+        summary = f"{counted(len(taken), 'page')} of run {run} taken back by you"
+        reviewer.tell(summary, [_line(page, reason) for page in taken], run=run)
+    return run, done
+
+
+def _line(page: Undone, reason: str) -> str:
+    name = page.path.removesuffix(".md")
+    where = f"[[{name}]]" if page.outcome == "restored" else plain(name)
+    return f"- {page.outcome} {where}" + (f": {said([reason])}" if reason else "")
+
+
+def _writes(history: History) -> list[_Write]:
+    """Our commits to pages that were not taken back, newest first."""
+    found = []
+    undone: set[tuple[str, str]] = set()
+    for commit in history.log():
+        if not {"Run", "Undoes"} & commit.trailers.keys():
+            continue
+        if run := commit.trailers.get("Undoes"):
+            undone.add((run, commit.trailers.get("Page", "")))
+            continue
+        for path in history.files(commit.sha):
+            page = path.startswith((_ARTICLES, _TALK))
+            if page and (commit.trailers["Run"], path) not in undone:
+                found.append(_Write(commit, path))
+    return found
+
+
+def _chosen(what: str, writes: Sequence[_Write], reviewer: Reviewer) -> tuple[str, list[_Write]]:
+    """The run, and those of its writes that are meant."""
+    runs = [write.commit.trailers["Run"] for write in writes]
+    if not what and runs:
+        what = runs[0]
+    if what in runs:
+        return what, [w for w in writes if w.commit.trailers["Run"] == what]
+    vault = reviewer.press.vault
+    stems = {
+        entry.stem
+        for entry in vault.catalog()
+        if what.casefold() in (entry.stem.casefold(), entry.title.casefold())
+    }
+    paths = {vault.article_path(stem) for stem in stems or {what}} if what else set()
+    of_page = [write for write in writes if write.path in paths]
+    if of_page:
+        run = of_page[0].commit.trailers["Run"]
+        return run, [w for w in of_page if w.commit.trailers["Run"] == run]
+    raise ConfigFault(
+        f"there is nothing to take back of {what!r}" if what else "there is nothing to take back",
+        mend="`memory log` lists the runs and what they wrote",
+    )
+
+
+def _undo_page(run: str, path: str, writes: Sequence[_Write], reviewer: Reviewer) -> Undone:
+    press = reviewer.press
+    here = _place_now(path, writes, reviewer)
+    current = press.vault.page(here)
+    if current is None:
+        return Undone(path, "kept", "it is not there any more")
+    text: str | None = current
+    for write in writes:
+        sha = write.commit.sha
+        after = press.history.show(sha, path)
+        before = press.history.show(press.history.before(sha), path)
+        if text == after:
+            text = before
+        elif (text := _merged(text or "", after or "", before or "", press.history)) is None:
+            return Undone(path, "kept", "you changed what the run wrote there")
+    if text is not None and (lost := _undefined(parse(text)) - _undefined(parse(current))):
+        reason = f"a later night cites the same source ([^{min(lost)}]): take that back first"
+        return Undone(path, "kept", reason)
+    try:
+        publish(
+            press,
+            PageFile(here, press.vault.hash(here), text),
+            run=run,
+            at=reviewer.now(),
+            subject=f"undo: {path.removesuffix('.md')}",
+            trailers={"Undoes": run, "Page": path},
+            folding=_folding(run, here, text),
+        )
+    except ChangedUnderneath as error:
+        return Undone(path, "kept", str(error))
+    return Undone(path, "deleted" if text is None else "restored")
+
+
+def _place_now(path: str, writes: Sequence[_Write], reviewer: Reviewer) -> str:
+    """Where the page is by now: the user may have moved or renamed the file of an article."""
+    if not path.startswith(_ARTICLES):
+        return path
+    vault, ledger = reviewer.press.vault, reviewer.press.store.ledger
+    here = vault.article_path(PurePosixPath(path).stem)
+    if vault.page(here) is not None:
+        return here
+    known = (ledger.article_of(write.commit.sha) for write in writes)
+    return next((vault.article_path(stem) for stem in known if stem), here)
+
+
+def _merged(current: str, after: str, before: str, history: History) -> str | None:
+    """The page as it is without what led from `before` to `after`, sentence by sentence.
+
+    None where the user changed the very sentences.
+    """
+    merged = history.merge(*(_as_lines(text) for text in (current, after, before)))
+    if merged is None:
+        return None
+    return "".join(json.loads(line) for line in merged.splitlines() if line != _BREAK)
+
+
+def _as_lines(text: str) -> str:
+    """Each sentence, and what stands between sentences, as a line of its own."""
+    page = parse(text)
+    cuts = {0, len(text), *(match.end() for match in _LINE_END.finditer(text))}
+    for block in page.blocks:
+        for sentence in block.sentences:
+            cuts |= {block.start + sentence.start, block.start + sentence.end}
+    pieces = [text[start:end] for start, end in pairwise(sorted(cuts))]
+    return "".join(f"{json.dumps(piece)}\n{_BREAK}\n" for piece in pieces)
+
+
+def _undefined(page: Page) -> set[str]:
+    """Marks without a definition."""
+    return {label for block in page.blocks for label in marks(block)} - definitions(page).keys()
+
+
+def _folding(run: str, path: str, text: str | None) -> Folding:
+    """What the ledger learns of it; of a Talk page it knows nothing."""
+    if not path.startswith(_ARTICLES):
+        return Folding()
+    return Folding(
+        stem=PurePosixPath(path).stem,
+        written_hash="" if text is None else digest(text),
+        undoes=run,
+    )
