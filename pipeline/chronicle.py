@@ -16,6 +16,8 @@ _CONVS_SHOWN = 3
 
 def change_line(change: Change, store: Store, zone: tzinfo | None) -> str:
     """One change as a line of a list: where, what came, and from which conversations."""
+    if change.kind == "tidied":
+        return f"- tidied [[{change.article}]]: {', '.join(_tidied(change))}"
     told = [counted(change.claims, "claim", "+" if change.kind == "updated" else "")]
     if change.citations:
         told.append(counted(change.citations, "citation") + " added")
@@ -26,6 +28,11 @@ def change_line(change: Change, store: Store, zone: tzinfo | None) -> str:
         ", ".join(sections) if change.kind == "updated" and sections else f"[[{change.article}]]"
     )
     return f"- {change.kind} {where}: {', '.join(told)} from {_sources(change.convs, store, zone)}"
+
+
+def _tidied(change: Change) -> list[str]:
+    told = [counted(change.merged, "repeat") + " merged"] if change.merged else []
+    return told + (["lead refreshed"] if change.led else [])
 
 
 def said(reasons: Sequence[str]) -> str:

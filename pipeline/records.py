@@ -326,18 +326,24 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A committed draft."""
+    """A committed draft.
+
+    kind: "new", "updated" or "tidied". merged: repeats that went into other sentences. led: another
+    sentence leads the article now.
+    """
 
     run: str
     article: str
     title: str
     commit: str
-    kind: str  # "new", "updated" or "linked"
+    kind: str
     claims: int
     citations: int
     superseded: int
     sections: tuple[str, ...]
     convs: tuple[str, ...]
+    merged: int = 0
+    led: bool = False
 
 
 # ------------------------------------------------------------------ outcomes of a job

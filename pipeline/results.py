@@ -16,7 +16,7 @@ class RunResults:
     counts: e.g. conversations, messages, chunks, dropped, claims, unsupported.
     rejected: (job, reasons) of drafts the gate refused and jobs that failed.
     refused: (claim, reason) of claims that form or support refused. held: (article, reasons).
-    problems: sentences about what could not be read or obeyed.
+    problems: sentences about what could not be read or obeyed, or waits on a Talk page.
     failure: what ended the run before its time, "" if nothing did.
     """
 

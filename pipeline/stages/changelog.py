@@ -96,6 +96,7 @@ def _summary(changes: Sequence[Change], results: RunResults) -> str:
         for word, count in (
             ("updated", kinds["updated"]),
             ("new", kinds["new"]),
+            ("tidied", kinds["tidied"]),
             ("held", len(results.held)),
             ("rejected", len(results.rejected)),
         )

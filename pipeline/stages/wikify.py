@@ -1,7 +1,8 @@
-"""Changed articles → links between them, See also, and the page of buckets. No model.
+"""Changed articles → tidied and linked ones, proposals on Talk, and the page of buckets.
 
-Only articles written since wikify last saw them are touched, under the same gate as any other
-write.
+Only articles written since wikify last saw them are looked at, under the same gate as any other
+write. Links need no model; what the model is asked is whether repeats may be merged, which
+sentence leads, and whether to propose a split or a merge.
 """
 
 from __future__ import annotations
@@ -10,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.buckets_page import append_buckets, read_buckets
-from pipeline.gates import Context, judge, section_words
-from pipeline.links import ArticleEntry, first_mentions, wikilinks
-from pipeline.markdown import parse
-from pipeline.publish import Press, digest, publish
-from pipeline.records import Bucket, Done, Draft, Edit, Failed, Outcome, SetSeeAlso, Skipped
+from pipeline.gates import section_words
+from pipeline.publish import Press, digest, publish, publish_talk
+from pipeline.records import Bucket, Change, Done, Failed, Outcome, Skipped
 from pipeline.stages import Desk
 from pipeline.store.ledger import Folding, PageFile
-from pipeline.surgery import apply
-from pipeline.synthesis.compose import messages_of
+from pipeline.synthesis.revising import Revision, revise
 from pipeline.vault import ChangedUnderneath
 
 NAME = "wikify"
@@ -32,19 +30,8 @@ class NewRows:
     buckets: tuple[Bucket, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """An article with its links; `after` is "" when it needs none."""
-
-    stem: str
-    title: str
-    before: str
-    after: str
-    reasons: tuple[str, ...] = ()
-
-
 Job = str | NewRows
-Result = Linked | NewRows
+Result = Revision | NewRows
 
 
 def key(job: Job) -> str:
@@ -64,79 +51,80 @@ def pending(desk: Desk) -> list[Job]:
 
 
 def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
-    """Find the links each article should have."""
+    """Look over each article."""
     catalog = desk.vault.catalog()
-    return [job if isinstance(job, NewRows) else _link(job, catalog, desk) for job in jobs]
+    return [job if isinstance(job, NewRows) else revise(job, catalog, desk) for job in jobs]
 
 
 def keep(result: Result, desk: Desk) -> Outcome:
-    """Publish the linked article, or the new rows."""
+    """Publish the revised article, or the new rows."""
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
     try:
         if isinstance(result, NewRows):
             return _keep_rows(result, press, desk)
-        return _keep_links(result, press, desk)
+        return _keep_revision(result, press, desk)
     except ChangedUnderneath as error:
         return Failed((str(error),))
 
 
-def _link(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Linked:
-    before = desk.vault.read(stem)
-    if before is None:
-        return Linked(stem, stem, "", "")
-    page = parse(before)
-    titles = {entry.stem: entry.title for entry in catalog}
-    edits: list[Edit] = list(first_mentions(page, catalog, stem))
-    linked = set(wikilinks(before))
-    # by file name, which is what Obsidian resolves; a title may hold what a file name cannot
-    near = [
-        other
-        for other in desk.store.ledger.neighbours(stem)
-        if other in titles and titles[other] not in linked and other not in linked
-    ]
-    if near:
-        edits.append(SetSeeAlso(tuple(near[: desk.policy.wikify.see_also])))
-    if not edits:
-        return Linked(stem, titles[stem], before, "")
-    draft = Draft(stem, titles[stem], digest(before), "", (), tuple(edits))
-    after = apply(
-        before,
-        draft,
-        today=desk.now().astimezone(desk.config.zone).date().isoformat(),
-        paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
-    )
-    context = Context(
-        baseline_words=section_words(before),
-        evidence=lambda citation: messages_of([citation], desk),
-        taken_stems=frozenset(desk.vault.stems()),
-        claims=(),
-    )
-    verdict = judge(before, after, draft, desk.policy.gate, context)
-    return Linked(stem, titles[stem], before, after, verdict.refused + verdict.doubts)
-
-
-def _keep_links(result: Linked, press: Press, desk: Desk) -> Outcome:
-    if not result.after:
+def _keep_revision(result: Revision, press: Press, desk: Desk) -> Outcome:
+    """Proposals first: if the run dies now, they are known as told and not made twice."""
+    trailers = {"Run": desk.run, "Model": desk.model.name}
+    for proposal in result.proposals:
+        publish_talk(
+            press,
+            proposal.stem,
+            proposal.title,
+            [proposal.entry],
+            run=desk.run,
+            at=desk.now(),
+            trailers=trailers,
+        )
+        line = f"the Talk page of “{proposal.title}” has a proposal: {proposal.entry}"
+        if line not in desk.results.problems:
+            desk.results.problems.append(line)
+    if result.reasons or not result.after:
         desk.store.ledger.mark_linked(result.stem)
-        return Skipped("no links to make")
-    if result.reasons:
-        desk.store.ledger.mark_linked(result.stem)
-        return Failed(result.reasons)
+        return Failed(result.reasons) if result.reasons else Skipped("nothing to change")
+    change = _change(result, desk)
     publish(
         press,
         PageFile(desk.vault.article_path(result.stem), digest(result.before), result.after),
         run=desk.run,
         at=desk.now(),
-        subject=f"link: {result.title}",
-        trailers={"Run": desk.run},
+        subject=f"{'tidy' if change else 'link'}: {result.title}",
+        trailers=trailers if change else {"Run": desk.run},
         folding=Folding(
+            change=change,
             stem=result.stem,
             written_hash=digest(result.after),
             words=section_words(result.after),
             linked=True,
+            merged=result.merged,
+            led=result.led,
         ),
     )
-    return Done({"linked": 1})
+    return Done({"tidied" if change else "linked": 1})
+
+
+def _change(result: Revision, desk: Desk) -> Change | None:
+    """What the changelog tells; links alone are not worth a line."""
+    if not result.merges and not result.led:
+        return None
+    return Change(
+        run=desk.run,
+        article=result.stem,
+        title=result.title,
+        commit="",
+        kind="tidied",
+        claims=0,
+        citations=0,
+        superseded=0,
+        sections=(),
+        convs=(),
+        merged=result.merges,
+        led=bool(result.led),
+    )
 
 
 def _keep_rows(result: NewRows, press: Press, desk: Desk) -> Outcome:

@@ -16,10 +16,10 @@ import regex
 from pipeline.desk import Desk
 from pipeline.links import ArticleEntry
 from pipeline.markdown import Page
+from pipeline.prose import flat
 from pipeline.records import BucketState
 from pipeline.store.buckets import normalised
 from pipeline.synthesis.placement import Statement, statements
-from pipeline.synthesis.telling import untold
 from pipeline.text import content_words, fold, similarity, words
 
 SPLIT, MERGE = "wikify/split", "wikify/merge"
@@ -48,6 +48,10 @@ def proposals(
     return (*_splits(page, own, catalog, desk), *_merges(own, catalog, desk))
 
 
+def _is_told(proposal: Proposal, desk: Desk) -> bool:
+    return flat(proposal.entry) in desk.store.ledger.told(proposal.stem)
+
+
 # ------------------------------------------------------------------ split
 
 
@@ -61,7 +65,7 @@ def _splits(
     taken = {normalised(name) for name in _all_names(catalog, desk)}
     topic, about = _topic(current, own, taken, desk)
     proposal = Proposal(own.stem, own.title, _split_entry(topic))
-    if not topic or not untold(own.stem, [proposal.entry], desk):
+    if not topic or _is_told(proposal, desk):
         return []
     ask = desk.prompts.ask(
         SPLIT,
@@ -140,8 +144,9 @@ def _merges(own: ArticleEntry, catalog: Sequence[ArticleEntry], desk: Desk) -> l
         # on one page of the two, whichever of them changed
         first, second = sorted((own, other), key=lambda entry: entry.stem)
         entry = _merge_entry(second, buckets[first.stem], buckets[second.stem])
-        if untold(first.stem, [entry], desk):
-            asked.append((other, Proposal(first.stem, first.title, entry)))
+        proposal = Proposal(first.stem, first.title, entry)
+        if not _is_told(proposal, desk):
+            asked.append((other, proposal))
     if not asked:
         return []
     rules = desk.vault.rules("Article_Conventions.md")

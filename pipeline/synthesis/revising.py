@@ -31,14 +31,16 @@ _T = TypeVar("_T")
 class Revision:
     """An article with what became of it. after: "" when nothing is to be written.
 
-    merged: sentences that went into others. led: the sentence that made way for another lead, ""
-    for none. reasons: what the gate has against the links.
+    merges: repeats that went into other sentences. merged: their texts, but for those that stand
+    elsewhere still. led: the sentence that made way for another lead, "" for none. reasons: what
+    the gate has against the links.
     """
 
     stem: str
     title: str
     before: str
     after: str
+    merges: int = 0
     merged: tuple[str, ...] = ()
     led: str = ""
     proposals: tuple[Proposal, ...] = ()
@@ -51,7 +53,8 @@ def revise(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Revision:
     own = next((entry for entry in catalog if entry.stem == stem), None)
     if before is None or own is None:
         return Revision(stem, stem, "", "")
-    text, merged = _tidied(before, own, desk)
+    text, gone = _tidied(before, own, desk)
+    standing = {sentence.text for block in parse(text).blocks for sentence in block.sentences}
     text, led = _led(text, own, desk)
     proposed = _if_answered(lambda: proposals(parse(text), own, catalog, desk)) or ()
     after, verdict = _linked(text, own, catalog, desk)
@@ -60,7 +63,8 @@ def revise(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Revision:
         own.title,
         before,
         "" if after == before else after,
-        merged,
+        len(gone),
+        tuple(repeat for repeat in gone if repeat not in standing),
         led,
         proposed,
         verdict.refused + verdict.doubts,
@@ -74,8 +78,7 @@ def _tidied(text: str, own: ArticleEntry, desk: Desk) -> tuple[str, tuple[str, .
     after, verdict = _applied(text, [merge.edit for merge in fit], own, desk)
     if not fit or verdict != Verdict():
         return text, ()
-    standing = {sentence.text for block in parse(after).blocks for sentence in block.sentences}
-    return after, tuple(merge.text for merge in fit if merge.text not in standing)
+    return after, tuple(merge.text for merge in fit)
 
 
 def _fit(text: str, found: Sequence[Merge], own: ArticleEntry, desk: Desk) -> tuple[Merge, ...]:
