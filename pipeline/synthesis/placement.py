@@ -22,7 +22,6 @@ from pipeline.records import (
     Claim,
     ClaimKind,
     Edit,
-    MoveSentence,
     Retire,
     SentenceRef,
     Supersede,
@@ -45,7 +44,6 @@ from pipeline.synthesis.relating import (
 __all__ = ["STAGE", "Evidenced", "Plan", "Statement", "place", "said_at", "statements"]
 
 _SECTION = "synthesize/section"
-_LEAD = ""
 _CLOSING = frozenset(name.casefold() for name in (HISTORY, SEE_ALSO, REFERENCES))
 
 
@@ -188,19 +186,40 @@ class _Placing:
 
     def _cite(self, statement: Statement, evidenced: Evidenced) -> None:
         """Give a statement the citations it lacks; with newer evidence it may be current again."""
-        self._known += 1
-        if statement.past and not statement.ours:
-            self._answer(evidenced.claim.text, evidenced.citations, statement)
         if not statement.citations:
-            return  # the user's own sentence, which rests on nothing
+            # the user's own sentence, which rests on nothing
+            self._known += 1
+            if statement.past:
+                self._answer(evidenced.claim.text, evidenced.citations, statement)
+            return
         there = {_place(citation) for citation in statement.citations}
         fresh = [citation for citation in evidenced.citations if _place(citation) not in there]
-        statement.citations += fresh
-        statement.gained += fresh
         if is_later(evidenced.at, statement.at):
+            if statement.past and statement.ref is not None and self._returns(statement, evidenced):
+                return
             before, statement.at = statement.at, evidenced.at
             statement.kind = evidenced.claim.kind
             self._renew(statement, before)
+        self._known += 1
+        statement.citations += fresh
+        statement.gained += fresh
+
+    def _returns(self, line: Statement, evidenced: Evidenced) -> bool:
+        """Whether somebody went back to what a line of History says: it is current again.
+
+        Then it is written anew, with all its evidence, and the line stays as it is.
+        """
+        again = Statement(
+            line.text if line.ours else evidenced.claim.text,
+            evidenced.at,
+            list({_place(c): c for c in (*line.citations, *evidenced.citations)}.values()),
+            kind=evidenced.claim.kind,
+            past=True,
+        )
+        self._renew(again, line.at)
+        if not again.past:
+            self._said.append(again)
+        return not again.past
 
     def _renew(self, statement: Statement, before: str) -> None:
         """Ask anew where the evidence of a statement, older until now, has overtaken another's."""
@@ -216,8 +235,7 @@ class _Placing:
             )
         ]
         outdating = [s for s, r in self._related(statement, concerned) if r == UPDATES]
-        if statement.ours:
-            statement.past = any(is_later(other.at, statement.at) for other in outdating)
+        statement.past = any(is_later(other.at, statement.at) for other in outdating)
         for other in outdating:
             if is_later(statement.at, other.at):
                 self._outdate(other, statement)
@@ -228,9 +246,8 @@ class _Placing:
             self._answer(new.text, new.citations, old)
         elif not old.past:
             old.past = True
-            leaves = old if old.ref is not None else old.replaces
-            if leaves is not None and not _stood_past(leaves) and new.replaces is None:
-                new.replaces = leaves
+            if new.replaces is None:
+                new.replaces = old if old.ref is not None else old.replaces
 
     def _answer(self, text: str, citations: Sequence[Citation], statement: Statement) -> None:
         """An entry for Talk: what was said elsewhere against what the article says."""
@@ -241,7 +258,8 @@ class _Placing:
 
     def _near(self, text: str) -> list[tuple[float, Statement]]:
         """Every statement with its likeness: current ones first, then the most alike."""
-        near = [(self._likeness.of(text, s.text), s) for s in self._said]
+        latest = sorted(self._said, key=lambda s: s.at, reverse=True)
+        near = [(self._likeness.of(text, s.text), s) for s in latest]
         return sorted(near, key=lambda pair: (pair[1].past, -pair[0], pair[1].text))
 
     def _alike(self, near: Sequence[tuple[float, Statement]], text: str) -> list[Statement]:
@@ -280,58 +298,47 @@ class _Placing:
         successors = {s.replaces: s for s in drafted if s.replaces and s.replaces.past}
         placed = set(successors.values())
         added = [s for s in drafted if s not in placed]
-        revived = [s for s in self._said if _stood_past(s) and not s.past]
-        sections = self._sections([*added, *revived], page)
-        for statement in added:
-            statement.section = sections[statement]
+        self._choose_sections(added, page)
         edits: list[Edit] = []
         for statement in self._said:
-            edits += _edits(statement, successors.get(statement), sections.get(statement, _LEAD))
+            edits += _edits(statement, successors.get(statement))
         return Plan(edits, added, list(dict.fromkeys(self._talk)), self._known)
 
-    def _sections(self, statements: Sequence[Statement], page: Page | None) -> dict[Statement, str]:
-        """A heading for each: its kind's own in a new page or one that has it, else asked.
-
-        What comes back from History makes no heading of its own.
-        """
+    def _choose_sections(self, added: Sequence[Statement], page: Page | None) -> None:
+        """A heading for each: its kind's own in a new page or one that has it, else asked."""
         headings = [
             block.heading_text
             for block in (page.blocks if page else ())
             if block.heading_level == 2 and block.heading_text.casefold() not in _CLOSING
         ]
-        offered: dict[Statement, list[str]] = {}
-        for statement in statements:
-            own = self._desk.policy.headings[statement.kind]
-            if own in headings or (not headings and statement.ref is None):
-                offered[statement] = [own]
-            elif statement.ref is None:
-                offered[statement] = [*headings, own]
-            else:
-                offered[statement] = headings or [_LEAD]
-        asked = [(s, options) for s, options in offered.items() if len(options) > 1]
-        chosen = {s: options[0] for s, options in offered.items()}
-        if asked:
-            choices = self._desk.model.choose(
-                [
-                    self._desk.prompts.ask(
-                        _SECTION,
-                        {
-                            "claim": statement.text,
-                            "headings": "\n".join(options),
-                            "rules": self._rules,
-                        },
-                        options=options,
-                    )
-                    for statement, options in asked
-                ],
-                stage=STAGE,
-                purpose=_SECTION,
-            )
-            chosen |= {s: choice.best for (s, _), choice in zip(asked, choices, strict=True)}
-        return chosen
+        asked: list[tuple[Statement, tuple[str, ...]]] = []
+        for statement in added:
+            statement.section = self._desk.policy.headings[statement.kind]
+            if headings and statement.section not in headings:
+                asked.append((statement, (*headings, statement.section)))
+        if not asked:
+            return
+        choices = self._desk.model.choose(
+            [
+                self._desk.prompts.ask(
+                    _SECTION,
+                    {
+                        "claim": statement.text,
+                        "headings": "\n".join(options),
+                        "rules": self._rules,
+                    },
+                    options=options,
+                )
+                for statement, options in asked
+            ],
+            stage=STAGE,
+            purpose=_SECTION,
+        )
+        for (statement, _), choice in zip(asked, choices, strict=True):
+            statement.section = choice.best
 
 
-def _edits(statement: Statement, successor: Statement | None, section: str) -> Iterator[Edit]:
+def _edits(statement: Statement, successor: Statement | None) -> Iterator[Edit]:
     """What leads from where a statement stands to where it is to stand, additions aside."""
     ref = statement.ref
     if ref is None:
@@ -340,9 +347,7 @@ def _edits(statement: Statement, successor: Statement | None, section: str) -> I
         return
     for citation in statement.gained:
         yield AddCitation(ref, citation)
-    if _stood_past(statement) and not statement.past:
-        yield MoveSentence(ref, section)
-    elif statement.past and not _stood_past(statement):
+    if statement.past and not _is_history(statement.section):
         if successor is None:
             yield Retire(ref, _date(statement))
         else:
@@ -367,10 +372,6 @@ def _holds(answer: str, old: str, new: str) -> bool:
     if answer == SAME:
         return same_values(old, new)
     return answer == CONTRADICTS or (answer == UPDATES and can_update(old, new))
-
-
-def _stood_past(statement: Statement) -> bool:
-    return statement.ref is not None and _is_history(statement.section)
 
 
 def _is_history(section: str) -> bool:
