@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline import assemble, orchestrator
 from pipeline.config import Config, load_config
 from pipeline.history import History
-from pipeline.models import Ask, Reply
+from pipeline.models import Ask, Choice, Reply
 from pipeline.orchestrator import Control
 from pipeline.resources import folder
 from pipeline.results import RunResults
@@ -104,14 +104,14 @@ UNCHANGED = {
 class Script:
     """Answers as a good model would, unless told otherwise for a purpose."""
 
-    overrides: Mapping[str, Callable[[Ask], str | Reply]] = field(default_factory=dict)
+    overrides: Mapping[str, Callable[[Ask], str | Reply | Choice]] = field(default_factory=dict)
     claims: Mapping[str, list[tuple[str, str]]] = field(default_factory=lambda: CLAIMS)
 
-    def choose(self, purpose: str, ask: Ask) -> str:
+    def choose(self, purpose: str, ask: Ask) -> str | Choice:
         """Keep everything; route by the project's name; new sections by kind."""
         if purpose in self.overrides:
             answer = self.overrides[purpose](ask)
-            assert isinstance(answer, str)
+            assert isinstance(answer, str | Choice)
             return answer
         if purpose == "chunk/keep":
             return "keep"
@@ -133,7 +133,9 @@ class Script:
     def write(self, purpose: str, ask: Ask) -> str | Reply:
         """Labels and names by the project; claims by the table; composing repeats its notes."""
         if purpose in self.overrides:
-            return self.overrides[purpose](ask)
+            answer = self.overrides[purpose](ask)
+            assert isinstance(answer, str | Reply)
+            return answer
         name = "Lantern" if "Lantern" in ask.prompt else "Harbor"
         if purpose == "chunk/label":
             return f"Work on the {name} project"
