@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from pipeline.gates.comparing import Cited, Write, shown
+from pipeline.gates.departing import departures
 from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Kind, Page, parse
-from pipeline.records import Retire, Supersede
+from pipeline.records import Draft, MergeRepeat, MoveSentence, Retire, Supersede
 from pipeline.text import content_words, prose_words, similarity, words
 
 # What a draft may add beside its sentences: a link's second name, a date before a History line.
@@ -27,8 +28,9 @@ def section_words(text: str) -> dict[str, int]:
 def floor(write: Write) -> list[str]:
     """1: the article and each section keep `word_floor` of their words, now and over the window.
 
-    What moved to History is still there. A draft that takes nothing away is never stopped: if the
-    user has cut the page down since the baseline, that is how they want it.
+    What moved to History is still there; so, for its section, is a sentence that the draft moves
+    or merges into another. A draft that takes nothing away is never stopped: if the user has cut
+    the page down since the baseline, that is how they want it.
     """
     pages = write.pages
     old, new = _counts(pages.before), _counts(pages.after)
@@ -43,12 +45,13 @@ def floor(write: Write) -> list[str]:
     kept = max(
         moved, new.get(_history(new), 0) - (baseline or old).get(_history(baseline or old), 0)
     )
+    left = _moved_on(pages.before, write.draft)
     for section, count in old.items():
         most = max(count, baseline.get(section, 0))
-        now = new.get(section, 0)
+        now = new.get(section, 0) + left[section]
         if now + moved < count and now + kept < share * most:
             name = f"“{section}”" if section else "the lead"
-            reasons.append(f"{name} would shrink to {now} of {most} words")
+            reasons.append(f"{name} would shrink to {new.get(section, 0)} of {most} words")
     return reasons
 
 
@@ -87,6 +90,15 @@ def _counts(page: Page) -> dict[str, int]:
     return counts
 
 
+def _moved_on(page: Page, draft: Draft) -> Counter[str]:
+    """Words of the sentences that leave a section for another, or for one that says the same."""
+    counts: Counter[str] = Counter()
+    for departure in departures(page, draft).values():
+        if isinstance(departure.edit, MoveSentence | MergeRepeat):
+            counts[departure.block.section] += len(prose_words(departure.sentence.text))
+    return counts
+
+
 def _history(counts: object) -> str:
     names = counts if isinstance(counts, dict) else {}
     return next((name for name in names if name.casefold() == HISTORY.casefold()), HISTORY)
@@ -104,18 +116,29 @@ def _scaffold(page: Page) -> int:
 
 
 def _repeats(new: Sequence[Cited], fresh: Sequence[Cited]) -> list[str]:
-    times = Counter(sentence.text.casefold() for sentence in new)
     reasons = []
     for sentence in fresh:
-        if times[sentence.text.casefold()] > 1:
+        others = [o for o in new if o is not sentence and not _is_return(sentence, o)]
+        if any(other.text.casefold() == sentence.text.casefold() for other in others):
             reasons.append(f"“{shown(sentence.text)}” would stand there twice")
         elif len(content_words(sentence.text)) >= _FEWEST_WORDS_TO_REPEAT:
             reasons += [
                 f"“{shown(sentence.text)}” repeats “{shown(other.text)}”"
-                for other in new
-                if other is not sentence and similarity(sentence.text, other.text) >= _REPEATS
+                for other in others
+                if similarity(sentence.text, other.text) >= _REPEATS
             ]
     return reasons
+
+
+def _is_return(a: Cited, b: Cited) -> bool:
+    """Whether one is current for a reason that the other, in History, did not have yet.
+
+    Somebody went back to what had been given up: it was so then, and it is so again.
+    """
+    if a.in_history == b.in_history:
+        return False
+    past, current = (a, b) if a.in_history else (b, a)
+    return not current.places <= past.places
 
 
 def _repeated_blocks(before: Page, after: Page) -> list[str]:

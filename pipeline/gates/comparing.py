@@ -120,7 +120,8 @@ def _cited(page: Page) -> tuple[Cited, ...]:
 
 def _new_lines(old: Page, new: Page) -> list[str]:
     """Lines outside of sentences that the later page alone has, its frontmatter's included."""
-    left = Counter(line.strip() for line in old.text.splitlines())
+    body = old.text[len(old.frontmatter) :]
+    left = Counter(line.strip() for part in (old.frontmatter, body) for line in part.splitlines())
     found = []
     lines = new.frontmatter.splitlines()
     for block in new.blocks:
