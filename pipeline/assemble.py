@@ -28,9 +28,11 @@ from pipeline.models.fetch import MANIFEST, check_files
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
 from pipeline.prompts import Prompts
+from pipeline.publish import Press
 from pipeline.records import Event
 from pipeline.resources import folder
 from pipeline.results import RunResults
+from pipeline.review import Reviewer
 from pipeline.sources import Source, claude_code, pi
 from pipeline.store import Store
 from pipeline.store.times import from_text
@@ -172,6 +174,19 @@ def desk(
         results=RunResults(),
         say=say,
     )
+
+
+@contextmanager
+def reviewer(config: Config, *, now: Clock = utc_now) -> Iterator[Reviewer]:
+    """What deciding by day needs, opened for the block. Raises ConfigFault without a vault."""
+    if not (config.vault / ".git").is_dir():
+        raise ConfigFault(f"there is no vault at {config.vault}", mend="run `memory init` first")
+    store = Store(config.store_path)
+    try:
+        press = Press(store, Vault(config.vault), History(config.vault), config.commit_user_edits)
+        yield Reviewer(press, load_policy(), config.zone, now)
+    finally:
+        store.close()
 
 
 def _horizon(store: Store, config: Config) -> datetime | None:

@@ -349,19 +349,22 @@ class Ledger:
 
     def unreported_changes(self) -> list[Change]:
         """Changes that do not stand in the changelog yet, oldest first."""
-        return self._changes("reported = 0 AND undone = 0 ORDER BY id")
-
-    def changes_of(self, run: str) -> list[Change]:
-        """What a run changed and the user has not taken back, oldest first."""
-        return self._changes("run = ? AND undone = 0 ORDER BY id", run)
-
-    def changes_to(self, stem: str) -> list[Change]:
-        """What changed an article and was not taken back, newest first."""
-        return self._changes("article = ? AND undone = 0 ORDER BY id DESC", stem)
-
-    def _changes(self, condition: str, *values: str) -> list[Change]:
-        rows = self._connection.execute(f"SELECT change FROM changes WHERE {condition}", values)
+        rows = self._connection.execute(
+            "SELECT change FROM changes WHERE reported = 0 AND undone = 0 ORDER BY id"
+        )
         return [change_from(json.loads(row["change"])) for row in rows]
+
+    def changes(self, *, run: str = "", article: str = "") -> list[tuple[Change, bool]]:
+        """What a run did, or what was done to an article, or both; oldest first.
+
+        True: the user has taken it back.
+        """
+        rows = self._connection.execute(
+            """SELECT change, undone FROM changes
+               WHERE ? IN ('', run) AND ? IN ('', article) ORDER BY id""",
+            (run, article),
+        )
+        return [(change_from(json.loads(row["change"])), bool(row["undone"])) for row in rows]
 
     # -------------------------------------------------------------- jobs that fail
 

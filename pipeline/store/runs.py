@@ -63,10 +63,14 @@ class Runs:
 
     def last(self) -> Run | None:
         """The newest run, None before the first."""
-        row = self._connection.execute(
-            "SELECT * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT 1"
-        ).fetchone()
-        return _run(row) if row else None
+        return next(iter(self.recent(1)), None)
+
+    def recent(self, limit: int) -> list[Run]:
+        """The newest runs, newest first."""
+        rows = self._connection.execute(
+            "SELECT * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?", (limit,)
+        )
+        return [_run(row) for row in rows]
 
     def first_started(self) -> str:
         """When the first run started, "" before the first."""

@@ -1,0 +1,77 @@
+"""The `memory` command: one function a command, each of which parses, calls and prints.
+
+Heavy imports stay inside the commands, so that `memory --help` and `memory status` start at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from pipeline.cli import models, nights, reviews, settings
+from pipeline.cli.printing import err, out
+from pipeline.errors import MemoryFault
+
+app = typer.Typer(
+    name="memory",
+    help="Every night, fold the day's conversations with AI assistants into your Markdown wiki.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+
+
+def main() -> None:
+    """Entry point: run the command, print a fault as two lines, exit with its code."""
+    debug = "--debug" in sys.argv
+    if debug:
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+    try:
+        app()
+    except MemoryFault as fault:
+        if debug:
+            raise
+        err.print(f"memory: {fault}", markup=False, highlight=False, style="bold red")
+        if fault.mend:
+            err.print(f"  {fault.mend}", markup=False, highlight=False)
+        raise SystemExit(fault.exit_code) from None
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(version("nightly-memory"))
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version_flag: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+    _debug: Annotated[
+        bool, typer.Option("--debug", help="Show where a fault was raised, and log details.")
+    ] = False,
+) -> None:
+    """Every night, fold the day's conversations with AI assistants into your Markdown wiki."""
+
+
+for command in (
+    nights.init,
+    nights.synthesize,
+    nights.status,
+    reviews.review,
+    reviews.accept,
+    reviews.reject,
+    reviews.undo,
+    reviews.diff,
+    reviews.log,
+    reviews.retry,
+):
+    app.command()(command)
+app.add_typer(models.app, name="model")
+app.add_typer(settings.app, name="config")

@@ -1,0 +1,46 @@
+"""The terminal, and what the commands share of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
+
+VaultOption = Annotated[
+    Path | None, typer.Option("--vault", help="The vault to use instead of the configured one.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def say(line: str) -> None:
+    """A line as it is, whatever is in it."""
+    out.print(line, markup=False, highlight=False)
+
+
+def warn(line: str) -> None:
+    """A line on standard error."""
+    err.print(line, markup=False, highlight=False)
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON, in ASCII, whatever the terminal can show."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=True) + "\n")
+
+
+def print_diff(diff: str) -> None:
+    """A diff: coloured on a terminal, plain when piped."""
+    if not diff:
+        return
+    if not out.is_terminal:
+        say(diff.rstrip("\n"))
+        return
+    from rich.syntax import Syntax
+
+    out.print(Syntax(diff.rstrip("\n"), "diff", background_color="default"))
