@@ -24,6 +24,7 @@ def gather(config: Config) -> dict[str, Any]:
         "counts": {},
         "read_up_to": {},
         "pending": {},
+        "held": [],
         "attempts": [],
     }
     if (config.vault / ".git").is_dir():
@@ -54,6 +55,10 @@ def gather(config: Config) -> dict[str, Any]:
         "to read for claims": len(store.chunks.to_claim(None)),
         "articles with news": store.buckets.to_fold(),
     }
+    state["held"] = [
+        {"id": hold.id, "article": hold.draft.article, "reasons": list(hold.reasons)}
+        for hold in store.holds.open()
+    ]
     state["attempts"] = [
         {
             "job": f"{a.stage}: {a.job}",
@@ -87,9 +92,11 @@ def lines(state: dict[str, Any]) -> list[str]:
         told.append(f"source    {source}, read up to {at}")
     if state["counts"]:
         counted = ", ".join(f"{number} {name}" for name, number in state["counts"].items())
-        told.append(f"holds     {counted}")
+        told.append(f"contains  {counted}")
     waiting = ", ".join(f"{number} {name}" for name, number in state["pending"].items() if number)
     told.append(f"pending   {waiting or 'nothing'}")
+    for hold in state["held"]:
+        told.append(f"held {hold['id']:<4} {hold['article']}: {'; '.join(hold['reasons'])}")
     for attempt in state["attempts"]:
         word = "parked" if attempt["parked"] else f"failed {attempt['tries']}×"
         told.append(f"{word:<9} {attempt['job']}: {attempt['reason']}")

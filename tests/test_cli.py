@@ -127,8 +127,8 @@ def test_flags_win_over_the_environment_over_the_file(
 
 def test_every_command_shows_an_example() -> None:
     """Help that does not show how it is used sends people to the source."""
-    groups = [cli.app, cli.model_app, cli.config_app]
-    commands = [command for group in groups for command in group.registered_commands]
+    groups = [cli.app, *(group.typer_instance for group in cli.app.registered_groups)]
+    commands = [command for group in groups if group for command in group.registered_commands]
     assert commands
     for command in commands:
         assert command.callback is not None
