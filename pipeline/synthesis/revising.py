@@ -17,12 +17,12 @@ from pipeline.gates import Context, Verdict, judge, section_words
 from pipeline.links import ArticleEntry, first_mentions, wikilinks
 from pipeline.markdown import parse
 from pipeline.publish import digest
-from pipeline.records import Draft, Edit, SetSeeAlso
+from pipeline.records import Draft, Edit, MergeRepeat, SetSeeAlso
 from pipeline.surgery import apply
 from pipeline.synthesis.compose import messages_of
 from pipeline.synthesis.leading import NewLead, new_lead
 from pipeline.synthesis.proposing import Proposal, proposals
-from pipeline.synthesis.tidying import Merge, merges
+from pipeline.synthesis.tidying import merges
 
 _T = TypeVar("_T")
 
@@ -73,19 +73,15 @@ def revise(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Revision:
 
 def _tidied(text: str, own: ArticleEntry, desk: Desk) -> tuple[str, tuple[str, ...]]:
     """The text without the repeats that may go, and these."""
-    found = _if_answered(lambda: merges(parse(text), own.stem, desk)) or ()
-    fit = _fit(text, found, own, desk)
-    after, verdict = _applied(text, [merge.edit for merge in fit], own, desk)
-    if not fit or verdict != Verdict():
+
+    def allowed(edit: MergeRepeat) -> bool:
+        return _applied(text, [edit], own, desk)[1] == Verdict()
+
+    found = _if_answered(lambda: merges(parse(text), own.stem, desk, allowed=allowed))
+    if not found:
         return text, ()
-    return after, tuple(merge.text for merge in fit)
-
-
-def _fit(text: str, found: Sequence[Merge], own: ArticleEntry, desk: Desk) -> tuple[Merge, ...]:
-    """Those the gate has nothing against, one by one: a bad one must not keep the others out."""
-    return tuple(
-        merge for merge in found if _applied(text, [merge.edit], own, desk)[1] == Verdict()
-    )
+    after, verdict = _applied(text, [merge.edit for merge in found], own, desk)
+    return (after, tuple(m.text for m in found)) if verdict == Verdict() else (text, ())
 
 
 def _led(text: str, own: ArticleEntry, desk: Desk) -> tuple[str, str]:

@@ -7,9 +7,9 @@ the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 from pipeline.desk import Desk
 from pipeline.gates.merging import says_more
@@ -17,13 +17,14 @@ from pipeline.markdown import Page
 from pipeline.models import Choice
 from pipeline.records import MergeRepeat
 from pipeline.synthesis.placement import Statement, statements
-from pipeline.synthesis.relating import same_values
-from pipeline.text import content_words
+from pipeline.text import content_words, numbers
 
 PURPOSE = "wikify/repeat"
 _STAGE = "wikify"
 _SAME = "same"
 _FEWEST_WORDS = 3  # in common: what shares fewer is not looked at closely
+
+_Pair = tuple[Statement, Statement]  # the one that says more first
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,13 @@ class Merge:
     text: str
 
 
-def merges(page: Page, stem: str, desk: Desk) -> tuple[Merge, ...]:
-    """The repeats to merge in the long sections of an article, a bounded number a night."""
+def merges(
+    page: Page, stem: str, desk: Desk, *, allowed: Callable[[MergeRepeat], bool]
+) -> tuple[Merge, ...]:
+    """The repeats to merge in the long sections of an article, a bounded number a night.
+
+    allowed: whether the gate has nothing against a merge; only about such the model is asked.
+    """
     policy = desk.policy.wikify
     written = desk.store.ledger.written_sentences(stem)
     sections: dict[str, list[Statement]] = {}
@@ -47,15 +53,15 @@ def merges(page: Page, stem: str, desk: Desk) -> tuple[Merge, ...]:
     ]
     # the newest first: they were not asked about before, so that older ones cannot block them
     pairs.sort(key=lambda pair: max(pair[0].at, pair[1].at), reverse=True)
-    asked = _distinct(pairs)[: policy.tidy_pairs]
+    asked = list(islice(_distinct(pairs, allowed), policy.tidy_pairs))
     return tuple(
-        Merge(MergeRepeat(more.ref, less.ref), less.text)
-        for (more, less), is_same in zip(asked, _judged(asked, desk), strict=True)
-        if is_same and more.ref and less.ref
+        Merge(_edit(pair), pair[1].text)
+        for pair, is_same in zip(asked, _judged(asked, desk), strict=True)
+        if is_same
     )
 
 
-def _pairs(told: Sequence[Statement]) -> list[tuple[Statement, Statement]]:
+def _pairs(told: Sequence[Statement]) -> list[_Pair]:
     """Pairs of a section, the one that says more first."""
     matter = [(statement, frozenset(content_words(statement.text))) for statement in told]
     found = []
@@ -63,23 +69,28 @@ def _pairs(told: Sequence[Statement]) -> list[tuple[Statement, Statement]]:
         if len(one[1] & other[1]) < _FEWEST_WORDS:
             continue
         (more, _), (less, _) = (one, other) if len(one[1]) >= len(other[1]) else (other, one)
-        if same_values(more.text, less.text) and not says_more(less.text, more.text):
+        # a number that only one of them gives may be the very news
+        if numbers(more.text) == numbers(less.text) and not says_more(less.text, more.text):
             found.append((more, less))
     return found
 
 
-def _distinct(pairs: Sequence[tuple[Statement, Statement]]) -> list[tuple[Statement, Statement]]:
-    """Each sentence in one pair at most, so that no edit undoes another."""
+def _distinct(pairs: Sequence[_Pair], allowed: Callable[[MergeRepeat], bool]) -> Iterator[_Pair]:
+    """The allowed ones, each sentence in one pair at most, so that no edit undoes another."""
     seen: set[int] = set()
-    kept = []
     for one, other in pairs:
-        if not seen & {id(one), id(other)}:
+        if not seen & {id(one), id(other)} and allowed(_edit((one, other))):
             seen |= {id(one), id(other)}
-            kept.append((one, other))
-    return kept
+            yield one, other
 
 
-def _judged(pairs: Sequence[tuple[Statement, Statement]], desk: Desk) -> list[bool]:
+def _edit(pair: _Pair) -> MergeRepeat:
+    more, less = pair
+    assert more.ref is not None and less.ref is not None  # they stand on the page
+    return MergeRepeat(more.ref, less.ref)
+
+
+def _judged(pairs: Sequence[_Pair], desk: Desk) -> list[bool]:
     """Whether the model is sure, whichever of the two it reads first, that they say the same."""
     if not pairs:
         return []
