@@ -1,0 +1,502 @@
+"""The order of nights leaves no trace: the same conversations, however folded, end as one article.
+
+Real store, vault and git; a model that answers by the subject and the value of what it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline import assemble
+from pipeline.config import Config
+from pipeline.footnotes import citations_of
+from pipeline.gates import Verdict
+from pipeline.markdown import parse
+from pipeline.models import Ask
+from pipeline.records import Bucket, Chunk, Claim, ClaimKind, Done, Skipped
+from pipeline.stages import Desk, synthesize
+from pipeline.store.ledger import PageFile
+from pipeline.synthesis.folding import Folded, fold
+from tests.doubles import CannedModel, HashEmbedder
+from tests.support_night import NIGHT, make_vault
+from tests.support_store import chunk, fill
+
+DAY = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
+TITLE = "Lantern project"
+CONVS = [f"a000000{day}" for day in range(1, 8)]  # a conversation a day
+Nights = Sequence[Sequence[str]]
+Told = Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Language:
+    """What is said in one language: subject and value of each sentence."""
+
+    chain: tuple[str, str, str, str]
+    place: tuple[str, str]
+    same: str
+    files: str
+    archives: str
+    both: str
+    cause: tuple[str, str]
+    word: tuple[str, str]
+
+    @property
+    def told(self) -> dict[str, list[str]]:
+        """What each conversation says, by the conversation; one a day."""
+        days = (
+            [self.chain[0], self.place[0]],
+            [self.chain[1], self.place[1], self.same],
+            [self.place[0], self.files],
+            [self.chain[2], self.archives, self.cause[0]],
+            [self.both, self.word[0]],
+            [self.chain[3], self.same, self.cause[1]],
+            [self.word[1]],
+        )
+        return dict(zip(CONVS, days, strict=True))
+
+    @property
+    def current(self) -> dict[str, set[str]]:
+        """What stands in the end, and the conversations it rests on."""
+        return {
+            self.chain[3]: {"a0000006"},
+            self.place[0]: {"a0000001", "a0000003"},
+            self.same: {"a0000002", "a0000006"},
+            self.both: {"a0000005"},
+            self.cause[0]: {"a0000004"},
+            self.cause[1]: {"a0000006"},
+            self.word[1]: {"a0000007"},
+        }
+
+    @property
+    def past(self) -> dict[str, str]:
+        """What is History in the end, and its date."""
+        return {
+            self.chain[0]: "2026-11-01",
+            self.chain[1]: "2026-11-02",
+            self.chain[2]: "2026-11-04",
+            self.place[1]: "2026-11-02",
+            self.files: "2026-11-03",
+            self.archives: "2026-11-04",
+            self.word[0]: "2026-11-05",
+        }
+
+    def subjects(self, text: str) -> frozenset[str]:
+        """What a sentence is about."""
+        if text == self.both:
+            return frozenset({"files", "archives"})
+        for name in ("chain", "place", "cause", "word"):
+            if text in getattr(self, name):
+                return frozenset({name})
+        return frozenset({{self.files: "files", self.archives: "archives"}.get(text, text)})
+
+    def relation(self, old: str, new: str) -> str:
+        """As a good model would have it: what speaks of all of another's matter updates it."""
+        if old == new:
+            return "same"
+        if self.subjects(old) == {"cause"} == self.subjects(new):
+            return "contradicts"
+        return "updates" if self.subjects(old) <= self.subjects(new) else "unrelated"
+
+
+ENGLISH = Language(
+    chain=(
+        "The Lantern retention job keeps sessions for 45 days.",
+        "The Lantern retention job keeps sessions for 30 days.",
+        "The Lantern retention job keeps sessions for 60 days.",
+        "The Lantern retention job keeps sessions for 90 days.",
+    ),
+    place=(
+        "The Lantern session table lives in db/sessions.sql.",
+        "The Lantern session table lives in db/store.sql.",
+    ),
+    same="The Lantern dashboard shows the queue length of each worker.",
+    files="The Lantern importer reads files in blocks of 64 MB.",
+    archives="The Lantern importer reads archives in blocks of 16 MB.",
+    both="The Lantern importer reads files and archives in blocks of 32 MB.",
+    cause=(
+        "The Lantern login error comes from the proxy.",
+        "The Lantern login error does not come from the proxy.",
+    ),
+    word=(
+        "The Lantern project stores the accounts of all its customers in postgres.",
+        "The Lantern project stores the accounts of all its customers in sqlite.",
+    ),
+)
+GERMAN = Language(
+    chain=(
+        "Der Aufräumdienst von Lantern behält alte Sitzungen 45 Tage lang.",
+        "Der Aufräumdienst von Lantern behält alte Sitzungen 30 Tage lang.",
+        "Der Aufräumdienst von Lantern behält alte Sitzungen 60 Tage lang.",
+        "Der Aufräumdienst von Lantern behält alte Sitzungen 90 Tage lang.",
+    ),
+    place=(
+        "Die Tabelle der Sitzungen liegt bei Lantern in db/sessions.sql.",
+        "Die Tabelle der Sitzungen liegt bei Lantern in db/store.sql.",
+    ),
+    same="Die Übersicht von Lantern zeigt die Länge der Warteschlange jedes Arbeiters.",
+    files="Der Import von Lantern liest Dateien in Blöcken von 64 MB ein.",
+    archives="Der Import von Lantern liest Archive in Blöcken von 16 MB ein.",
+    both="Der Import von Lantern liest Dateien und Archive in Blöcken von 32 MB ein.",
+    cause=(
+        "Der Fehler beim Anmelden kommt bei Lantern vom Proxy.",
+        "Der Fehler beim Anmelden kommt bei Lantern nicht vom Proxy.",
+    ),
+    word=(
+        "Der Rechner mit den Konten der Kunden von Lantern steht in Bremen.",
+        "Der Rechner mit den Konten der Kunden von Lantern steht in Leipzig.",
+    ),
+)
+JAPANESE = Language(
+    chain=(
+        "灯台計画の掃除処理は古いセッションを45日間保存する。",
+        "灯台計画の掃除処理は古いセッションを30日間保存する。",
+        "灯台計画の掃除処理は古いセッションを60日間保存する。",
+        "灯台計画の掃除処理は古いセッションを90日間保存する。",
+    ),
+    place=(
+        "灯台計画のセッション表は db/sessions.sql に置かれている。",
+        "灯台計画のセッション表は db/store.sql に置かれている。",
+    ),
+    same="灯台計画の一覧画面は各作業者の待ち行列の長さを表示する。",
+    files="灯台計画の取り込み処理は文書を64MBずつ読み込む。",
+    archives="灯台計画の取り込み処理は書庫を16MBずつ読み込む。",
+    both="灯台計画の取り込み処理は文書と書庫を32MBずつ読み込む。",
+    cause=(
+        "灯台計画の接続の不具合は代理サーバーから起きる。",
+        "灯台計画の接続の不具合は代理サーバーから起きない。",
+    ),
+    word=(
+        "灯台計画の顧客の登録情報を持つ計算機は東京にある。",
+        "灯台計画の顧客の登録情報を持つ計算機は大阪にある。",
+    ),
+)
+CHINESE = Language(
+    chain=(
+        "灯塔项目的清理任务把旧会话保存45天。",
+        "灯塔项目的清理任务把旧会话保存30天。",
+        "灯塔项目的清理任务把旧会话保存60天。",
+        "灯塔项目的清理任务把旧会话保存90天。",
+    ),
+    place=(
+        "灯塔项目的会话表放在 db/sessions.sql 里。",
+        "灯塔项目的会话表放在 db/store.sql 里。",
+    ),
+    same="灯塔项目的面板显示每个工作进程的队列长度。",
+    files="灯塔项目的导入程序每次读取64MB的文件数据。",
+    archives="灯塔项目的导入程序每次读取16MB的归档数据。",
+    both="灯塔项目的导入程序每次读取32MB的文件和归档数据。",
+    cause=(
+        "灯塔项目的登录错误来自代理服务器。",
+        "灯塔项目的登录错误不来自代理服务器。",
+    ),
+    word=(
+        "灯塔项目存放所有客户账号的服务器在北京机房。",
+        "灯塔项目存放所有客户账号的服务器在上海机房。",
+    ),
+)
+ARABIC = Language(
+    chain=(
+        "تحتفظ مهمة التنظيف في مشروع المنارة بالجلسات القديمة لمدة 45 يوما.",
+        "تحتفظ مهمة التنظيف في مشروع المنارة بالجلسات القديمة لمدة 30 يوما.",
+        "تحتفظ مهمة التنظيف في مشروع المنارة بالجلسات القديمة لمدة 60 يوما.",
+        "تحتفظ مهمة التنظيف في مشروع المنارة بالجلسات القديمة لمدة 90 يوما.",
+    ),
+    place=(
+        "يوجد جدول الجلسات في مشروع المنارة في الملف db/sessions.sql.",
+        "يوجد جدول الجلسات في مشروع المنارة في الملف db/store.sql.",
+    ),
+    same="تعرض لوحة مشروع المنارة طول قائمة الانتظار لكل عامل.",
+    files="يقرأ مستورد مشروع المنارة الملفات على دفعات حجمها 64 MB.",
+    archives="يقرأ مستورد مشروع المنارة الأرشيف على دفعات حجمها 16 MB.",
+    both="يقرأ مستورد مشروع المنارة الملفات والأرشيف على دفعات حجمها 32 MB.",
+    cause=(
+        "يأتي خطأ تسجيل الدخول في مشروع المنارة من الخادم الوسيط.",
+        "لا يأتي خطأ تسجيل الدخول في مشروع المنارة من الخادم الوسيط.",
+    ),
+    word=(
+        "يقع الخادم الذي يحفظ حسابات العملاء في مشروع المنارة في القاهرة.",
+        "يقع الخادم الذي يحفظ حسابات العملاء في مشروع المنارة في تونس.",
+    ),
+)
+HEBREW = Language(
+    chain=(
+        "משימת הניקוי של פרויקט המגדלור שומרת הפעלות ישנות למשך 45 ימים.",
+        "משימת הניקוי של פרויקט המגדלור שומרת הפעלות ישנות למשך 30 ימים.",
+        "משימת הניקוי של פרויקט המגדלור שומרת הפעלות ישנות למשך 60 ימים.",
+        "משימת הניקוי של פרויקט המגדלור שומרת הפעלות ישנות למשך 90 ימים.",
+    ),
+    place=(
+        "טבלת ההפעלות של פרויקט המגדלור נמצאת בקובץ db/sessions.sql.",
+        "טבלת ההפעלות של פרויקט המגדלור נמצאת בקובץ db/store.sql.",
+    ),
+    same="לוח הבקרה של פרויקט המגדלור מציג את אורך התור של כל עובד.",
+    files="המייבא של פרויקט המגדלור קורא קבצים במנות של 64 MB.",
+    archives="המייבא של פרויקט המגדלור קורא ארכיונים במנות של 16 MB.",
+    both="המייבא של פרויקט המגדלור קורא קבצים וארכיונים במנות של 32 MB.",
+    cause=(
+        "שגיאת הכניסה של פרויקט המגדלור מגיעה משרת הביניים.",
+        "שגיאת הכניסה של פרויקט המגדלור לא מגיעה משרת הביניים.",
+    ),
+    word=(
+        "השרת עם חשבונות הלקוחות של פרויקט המגדלור עומד בחיפה.",
+        "השרת עם חשבונות הלקוחות של פרויקט המגדלור עומד באילת.",
+    ),
+)
+LANGUAGES = {
+    "english": ENGLISH,
+    "german": GERMAN,
+    "japanese": JAPANESE,
+    "chinese": CHINESE,
+    "arabic": ARABIC,
+    "hebrew": HEBREW,
+}
+
+
+@dataclass(frozen=True)
+class Article:
+    """The article at the end. Current: text → conversations; past: (text, date, conversations)."""
+
+    current: dict[str, set[str]]
+    past: list[tuple[str, str, frozenset[str]]]
+    sentences: list[str]
+    talk: list[str]
+
+
+def _sheet(ask: Ask) -> tuple[str, str]:
+    old, _, new = ask.prompt.partition("Old: ")[2].partition("\nNew: ")
+    return old.strip(), new.strip()
+
+
+def _model(language: Language) -> CannedModel:
+    def choose(purpose: str, ask: Ask) -> str:
+        if purpose == "synthesize/section":
+            return ask.options[-1]
+        assert purpose == "synthesize/relation"
+        return language.relation(*_sheet(ask))
+
+    def write(purpose: str, ask: Ask) -> str:
+        assert purpose == "synthesize/compose"
+        return "no JSON: the claims are used as they are"
+
+    return CannedModel(choose, write)
+
+
+@pytest.fixture
+def config(home: Path) -> Config:
+    """A vault with nothing in it."""
+    return make_vault()
+
+
+def published(told: Told, nights: Nights, model: CannedModel, config: Config) -> Article:
+    """The article after these nights as the stage keeps them: gate, Talk page, git, ledger."""
+    with _desk(config, model) as desk:
+        for result in _nights(told, nights, desk):
+            outcome = synthesize.keep(result, desk)
+            assert isinstance(outcome, Done | Skipped), outcome
+            assert desk.results.refused == []
+        page = config.vault / "Talk" / f"{TITLE}.md"
+        talk = page.read_text(encoding="utf-8").splitlines() if page.exists() else []
+        return _read(desk, [line for line in talk if "conv:" in line])
+
+
+def folded(told: Told, nights: Nights, model: CannedModel, config: Config) -> Article:
+    """The same without git, for many orders: the article is begun anew, over a store of its own."""
+    talk: list[str] = []
+    store = Path(tempfile.mkdtemp(dir=config.vault.parent))
+    article = config.vault / "articles" / f"{TITLE}.md"
+    article.unlink(missing_ok=True)
+    with _desk(config.model_copy(update={"cache_dir": store}), model) as desk:
+        for result in _nights(told, nights, desk):
+            assert result.verdict == Verdict() and result.unfit == ()
+            talk += result.draft.talk
+            if result.after:
+                path = desk.vault.article_path(result.draft.article)
+                file = PageFile(path, result.draft.base_hash, result.after)
+                intent = desk.store.ledger.announce("run", file, "", {}, result.folding)
+                article.parent.mkdir(exist_ok=True)
+                article.write_text(result.after, encoding="utf-8")
+                desk.store.ledger.settle(intent, "", NIGHT)
+        return _read(desk, talk)
+
+
+@contextmanager
+def _desk(config: Config, model: CannedModel) -> Iterator[Desk]:
+    desk = assemble.desk(
+        config,
+        models=assemble.Models(lambda account: model, HashEmbedder()),
+        since=None,
+        say=lambda event: None,
+        now=lambda: NIGHT,
+    )
+    # whether so much news at once is shown to the user first is another matter
+    bold = desk.policy.gate.model_copy(update={"upheaval": 1.0})
+    try:
+        yield replace(desk, policy=desk.policy.model_copy(update={"gate": bold}))
+    finally:
+        desk.store.close()
+
+
+def _nights(told: Told, nights: Nights, desk: Desk) -> Iterator[Folded]:
+    days = {conv: DAY + timedelta(days=day) for day, conv in enumerate(sorted(told))}
+    for night in nights:
+        chunks = tuple(_told(desk, conv, told[conv], days[conv]) for conv in night)
+        yield fold(Bucket(TITLE), chunks, desk)
+
+
+def _told(desk: Desk, conv: str, texts: Sequence[str], start: datetime) -> Chunk:
+    """A conversation whose messages each say one thing, with its claims."""
+    fill(desk.store, conv, texts, start=start)
+    made = chunk(desk.store, conv, 0, len(texts) - 1)
+    desk.store.chunks.replace_tail(conv, [made])
+    claims = [
+        Claim(f"{made.id}-{i}", made.id, i, text, ClaimKind.FACT, (i,), 1.0)
+        for i, text in enumerate(texts)
+    ]
+    desk.store.claims.save(made.id, claims)
+    return made
+
+
+def _read(desk: Desk, talk: list[str]) -> Article:
+    page = parse(desk.vault.read(TITLE) or "")
+    current: dict[str, set[str]] = {}
+    past: list[tuple[str, str, frozenset[str]]] = []
+    sentences = []
+    for block in page.blocks:
+        for sentence in block.sentences:
+            convs = {citation.conv for citation in citations_of(page, sentence.marks)}
+            if block.section == "History":
+                line = block.raw.splitlines()[block.raw[: sentence.start].count("\n")]
+                date = re.match(r"- (\d{4}-\d{2}-\d{2}): ", line)
+                assert date
+                past.append((sentence.text, date[1], frozenset(convs)))
+            else:
+                current[sentence.text] = convs
+                sentences.append(sentence.text)
+    return Article(current, past, sentences, talk)
+
+
+def check(language: Language, article: Article) -> None:
+    """What must be so after any order: see the assertions."""
+    assert article.current == language.current
+    # no sentence stands twice
+    assert len(article.sentences) == len(article.current)
+    # every superseded value is History, under its own date and with its own source
+    gone = [(text, date) for text, date, _ in article.past if text not in article.current]
+    assert sorted(gone) == sorted(language.past.items())
+    for text, _, convs in article.past:
+        assert convs <= {conv for conv, texts in language.told.items() if text in texts}
+    # no citation is lost: each conversation stands behind each sentence it said
+    behind = {(text, conv) for text, convs in article.current.items() for conv in convs}
+    behind |= {(text, conv) for text, _, convs in article.past for conv in convs}
+    assert behind == {(text, conv) for conv, texts in language.told.items() for text in texts}
+    # the contradiction is asked of the user, once, with its source
+    (entry,) = article.talk
+    assert "conv:" in entry and all(text.rstrip(".。") in entry for text in language.cause)
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_the_usual_order_of_nights(name: str, config: Config) -> None:
+    """Updates, a return, a repeat, a bridge, a contradiction, in every language, one a night."""
+    language = LANGUAGES[name]
+    nights = [[conv] for conv in CONVS]
+    check(language, published(language.told, nights, _model(language), config))
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_the_reverse_order_of_nights(name: str, config: Config) -> None:
+    """The newest first: every older value finds that it is History already."""
+    language = LANGUAGES[name]
+    nights = [[conv] for conv in reversed(CONVS)]
+    check(language, published(language.told, nights, _model(language), config))
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_all_in_one_night(name: str, config: Config) -> None:
+    """What was superseded before it was ever written is History from the first."""
+    language = LANGUAGES[name]
+    check(language, folded(language.told, [CONVS], _model(language), config))
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.sampled_from(sorted(LANGUAGES)), st.permutations(CONVS), st.sets(st.integers(1, 6)))
+def test_any_order_in_any_nights(
+    config: Config, name: str, convs: list[str], cuts: set[int]
+) -> None:
+    """Whatever the order, and however many conversations a night folds."""
+    language = LANGUAGES[name]
+    ends = [0, *sorted(cuts), len(convs)]
+    nights = [convs[start:end] for start, end in pairwise(ends)]
+    check(language, folded(language.told, nights, _model(language), config))
+
+
+def test_every_order_of_four_values(config: Config) -> None:
+    """All 24: the value of the latest evidence is current, each other one History on its date."""
+    told = {conv: [text] for conv, text in zip(CONVS, ENGLISH.chain, strict=False)}
+    for order in permutations(told):
+        article = folded(told, [[conv] for conv in order], _model(ENGLISH), config)
+        assert article.current == {ENGLISH.chain[3]: {CONVS[3]}}, order
+        assert sorted(article.past, key=lambda line: line[1]) == [
+            (ENGLISH.chain[0], "2026-11-01", frozenset({CONVS[0]})),
+            (ENGLISH.chain[1], "2026-11-02", frozenset({CONVS[1]})),
+            (ENGLISH.chain[2], "2026-11-03", frozenset({CONVS[2]})),
+        ], order
+
+
+def test_every_order_of_going_back_twice(config: Config) -> None:
+    """A, B, A, B: the last is current with all that was said for it, the other is History."""
+    a, b = ENGLISH.place
+    told = {conv: [text] for conv, text in zip(CONVS, (a, b, a, b), strict=False)}
+    for order in permutations(told):
+        article = folded(told, [[conv] for conv in order], _model(ENGLISH), config)
+        assert article.current == {b: {CONVS[1], CONVS[3]}}, order
+        assert {text for text, _, _ in article.past} <= {a, b}
+        assert {c for text, _, convs in article.past if text == a for c in convs} == {
+            CONVS[0],
+            CONVS[2],
+        }, order
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))).map(frozenset),
+    st.permutations(range(5)),
+)
+def test_a_model_that_answers_at_random(
+    config: Config, updates: frozenset[tuple[int, int]], order: list[int]
+) -> None:
+    """No sense is needed of the model, only that one pair always gets one answer."""
+    texts = [f"The Lantern retention job keeps sessions for {days} days." for days in range(30, 35)]
+    told = {conv: [text] for conv, text in zip(CONVS, texts, strict=False)}
+
+    def choose(purpose: str, ask: Ask) -> str:
+        old, new = _sheet(ask)
+        assert texts.index(old) < texts.index(new), "the older evidence is shown as the old one"
+        return "updates" if (texts.index(old), texts.index(new)) in updates else "unrelated"
+
+    article = folded(told, [[CONVS[i]] for i in order], CannedModel(choose), config)
+    assert set(article.current) == {
+        text
+        for i, text in enumerate(texts)
+        if not any((i, later) in updates for later in range(i + 1, len(texts)))
+    }
+    assert {text for text, _, _ in article.past} == set(texts) - set(article.current)
