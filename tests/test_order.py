@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, permutations
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -473,30 +474,33 @@ def test_every_order_of_going_back_twice(config: Config) -> None:
 
 
 @settings(
-    max_examples=15,
+    max_examples=30,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
-    st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))).map(frozenset),
-    st.permutations(range(5)),
+    st.lists(st.integers(0, 3), min_size=4, max_size=6),
+    st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3))).map(frozenset),
+    st.randoms(use_true_random=False),
 )
 def test_a_model_that_answers_at_random(
-    config: Config, updates: frozenset[tuple[int, int]], order: list[int]
+    config: Config, values: list[int], updates: frozenset[tuple[int, int]], random: Random
 ) -> None:
-    """No sense is needed of the model, only that one pair always gets one answer."""
-    texts = [f"The Lantern retention job keeps sessions for {days} days." for days in range(30, 35)]
-    told = {conv: [text] for conv, text in zip(CONVS, texts, strict=False)}
+    """No sense is needed of the model, only that one pair in one order always gets one answer."""
+    texts = [f"The Lantern retention job keeps sessions for {days} days." for days in range(30, 34)]
+    told = {conv: [texts[value]] for conv, value in zip(CONVS, values, strict=False)}
+    last = {value: day for day, value in enumerate(values)}
 
     def choose(purpose: str, ask: Ask) -> str:
-        old, new = _sheet(ask)
-        assert texts.index(old) < texts.index(new), "the older evidence is shown as the old one"
-        return "updates" if (texts.index(old), texts.index(new)) in updates else "unrelated"
+        old, new = (texts.index(text) for text in _sheet(ask))
+        return "updates" if (old, new) in updates else "unrelated"
 
-    article = folded(told, [[CONVS[i]] for i in order], CannedModel(choose), config)
-    assert set(article.current) == {
-        text
-        for i, text in enumerate(texts)
-        if not any((i, later) in updates for later in range(i + 1, len(texts)))
+    order = random.sample(sorted(told), len(told))
+    article = folded(told, [[conv] for conv in order], CannedModel(choose), config)
+    assert article.current == {
+        texts[old]: {conv for conv, value in zip(CONVS, values, strict=False) if value == old}
+        for old in last
+        if not any(last[new] > last[old] and (old, new) in updates for new in last)
     }
-    assert {text for text, _, _ in article.past} == set(texts) - set(article.current)
+    gone = {texts[value] for value in last} - set(article.current)
+    assert gone <= {text for text, _, _ in article.past}
