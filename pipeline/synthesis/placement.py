@@ -164,7 +164,8 @@ class _Placing:
         text = evidenced.claim.text
         near = self._near(text)
         least = self._policy.duplicate
-        twin = next((s for _, s in near if is_repeat(text, s.text, least)), None)
+        twins = (s for like, s in near if like >= least and is_repeat(text, s.text, least))
+        twin = next(twins, None)
         if twin is None and any(is_repeat(text, gone, least) for gone in self._deleted):
             self._known += 1
             return
