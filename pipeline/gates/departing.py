@@ -11,7 +11,7 @@ from pipeline.footnotes import citations
 from pipeline.gates.comparing import shown
 from pipeline.markdown import HISTORY, Block, Kind, Page, Sentence
 from pipeline.prose import flat
-from pipeline.records import Draft, MergeRepeat, MoveSentence, Retire, SentenceRef
+from pipeline.records import Draft, MergeRepeat, MoveSentence, Retire, SentenceRef, Supersede
 
 _DATED = re.compile(r"(?<![^\r\n])- (?P<date>\d{4}-\d{2}-\d{2}): \Z")
 _DATE = len("- 2026-01-31: ")
@@ -59,6 +59,10 @@ def departed_well(before: Page, after: Page, draft: Draft) -> Iterator[str]:
     leaving = list(departures(before, draft).values())
     yield from _not_ours(leaving, citations(before).keys())
     wanted, there = _standing(before), _standing(after)
+    for ref in {edit.at for edit in draft.edits if isinstance(edit, Supersede)}:
+        replaced = sentence_at(before, ref)
+        if replaced is not None:
+            wanted[before.blocks[ref.block].section.casefold(), replaced.text] -= 1
     told = Counter((date, sentence.text) for date, sentence in _told(after))
     told.subtract((date, sentence.text) for date, sentence in _told(before))
     for departure in leaving:

@@ -25,6 +25,7 @@ from pipeline.records import (
     SetSeeAlso,
     Supersede,
 )
+from pipeline.text import sentences
 
 _MARKS = r"(?:\[\^[^\]\s]{1,100}\])*"
 _HISTORY_LINE = regex.compile(r"- (?P<date>\d{4}-\d{2}-\d{2}): (?P<text>\S.*)")
@@ -56,12 +57,12 @@ class Explained:
                     self._gains.add(ref)
                 case Supersede(at=ref, sentence=sentence, date=date):
                     standing = self._successors.setdefault(ref, [])
-                    self._history.add((date, standing[-1] if standing else self._text(ref)))
+                    self._tell(date, standing[-1] if standing else self._text(ref))
                     standing.append(self._new(sentence))
                 case Retire(at=ref, date=date):
-                    self._history.add((date, self._text(ref)))
+                    self._tell(date, self._text(ref))
                 case AppendHistory(sentence=sentence, date=date):
-                    self._history.add((date, self._new(sentence)))
+                    self._tell(date, self._new(sentence))
                 case LinkFirstMention(block=block):
                     self._links.setdefault(block, []).append(edit)
                 case SetSeeAlso(stems=stems):
@@ -72,11 +73,8 @@ class Explained:
         """Patterns of the sentences each section gets, in the order of the edits."""
         for edit in draft.edits:
             match edit:
-                case AppendSentences(section=section, sentences=sentences):
-                    patterns = [
-                        f"{regex.escape(plain(self._new(sentence)))}{_MARKS}"
-                        for sentence in sentences
-                    ]
+                case AppendSentences(section=section, sentences=added):
+                    patterns = [_written(self._new(sentence)) for sentence in added]
                 case MoveSentence(at=ref, section=section) if ref in self._departed:
                     patterns = [self._moved(ref, self._departed[ref])]
                 case _:
@@ -176,7 +174,7 @@ class Explained:
     def _sentence(self, block: Block, index: int) -> str:
         ref = SentenceRef(block.index, index)
         if ref in self._successors:
-            return f"{regex.escape(plain(self._successors[ref][-1]))}{_MARKS}"
+            return _written(self._successors[ref][-1])
         start, end = _span(block, block.sentences[index])
         raw = regex.escape(block.raw[start:end])
         for link in self._links.get(block.index, []):
@@ -236,10 +234,16 @@ class Explained:
             return link is not None and link["title"] in self._see_also
         if section == HISTORY.casefold():
             dated = _HISTORY_LINE.fullmatch(line)
-            return dated is not None and (dated["date"], reading(dated["text"])) in self._history
+            return (
+                dated is not None
+                and (dated["date"], _unspaced(reading(dated["text"]))) in self._history
+            )
         return False
 
     # -------------------------------------------------------------- reading the draft
+
+    def _tell(self, date: str, text: str) -> None:
+        self._history.add((date, _unspaced(text)))
 
     def _cite(self, citations: Sequence[Citation]) -> None:
         self._citations.update(citations)
@@ -257,6 +261,17 @@ def _span(block: Block, sentence: Sentence) -> tuple[int, int]:
     """Where the sentence stands in its block, without white space before it."""
     raw = block.raw[sentence.start : sentence.end]
     return sentence.end - len(raw.lstrip()), sentence.end
+
+
+def _written(text: str) -> str:
+    """A pattern for a new sentence; each of those a reader finds in it has marks of its own."""
+    pieces = (plain(text[start:end]) for start, end in sentences(text))
+    return "[ ]?".join(f"{regex.escape(piece)}{_MARKS}" for piece in pieces)
+
+
+def _unspaced(text: str) -> str:
+    """A text without the spaces between sentences that need none."""
+    return regex.sub(r"(?<=[。！？｡])\s+", "", text)
 
 
 def _run_of(patterns: Iterable[str]) -> str:

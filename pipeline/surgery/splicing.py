@@ -18,7 +18,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 class Splice:
     """Replace text[start:end]. A block splice stands on lines of its own.
 
-    tight: no blank line before it, for items of a list and definitions.
+    tight: no blank line before or after it, for items of a list and definitions.
     """
 
     start: int
@@ -46,7 +46,7 @@ def spliced(page: Page, splices: Iterable[Splice]) -> str:
                 out += nl
         out += splice.text
         # what is only taken out leaves a new block before it as much in need of a blank line
-        fresh = splice.is_block or (fresh and not splice.text)
+        fresh = (splice.is_block and not splice.tight) or (fresh and not splice.text)
         at = splice.end
     return out + (_parted(page, fresh, at) + text[at:] if at < len(text) else "")
 
