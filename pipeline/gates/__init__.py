@@ -14,10 +14,13 @@ from dataclasses import dataclass
 
 from pipeline.config import GatePolicy
 from pipeline.gates.amount import floor, growth, repeats, section_words, upheaval
+from pipeline.gates.bearing import sources_bear
 from pipeline.gates.citing import citations_survive, marks_defined, sentences_supported
 from pipeline.gates.comparing import Context, Write
 from pipeline.gates.content import dangers, nothing_dangerous, nothing_hollow
 from pipeline.gates.naming import named_well
+from pipeline.gates.succeeding import in_time, on_the_matter
+from pipeline.gates.telling import as_told
 from pipeline.gates.untouched import unaddressed_identical
 from pipeline.records import Draft
 
@@ -40,13 +43,16 @@ GATES: tuple[Gate, ...] = (
     citations_survive,
     marks_defined,
     unaddressed_identical,
+    as_told,
+    in_time,
     repeats,
     nothing_hollow,
     sentences_supported,
+    sources_bear,
     nothing_dangerous,
     named_well,
 )
-DOUBTS: tuple[Gate, ...] = (growth, upheaval)
+DOUBTS: tuple[Gate, ...] = (growth, upheaval, on_the_matter)
 
 
 @dataclass(frozen=True, slots=True)

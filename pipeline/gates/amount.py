@@ -75,9 +75,12 @@ def repeats(write: Write) -> list[str]:
 
 
 def upheaval(write: Write) -> list[str]:
-    """One night does not outdate much of an article: sources can be wrong, or of another matter."""
+    """One night does not outdate much of an article: sources can be wrong, or of another matter.
+
+    Counted among the sentences that can be outdated, those that cite.
+    """
     outdated = sum(isinstance(edit, Supersede | Retire) for edit in write.draft.edits)
-    standing = sum(not sentence.in_history for sentence in write.pages.old)
+    standing = sum(not s.in_history and bool(s.citations) for s in write.pages.old)
     if outdated < _FEWEST_OUTDATED or outdated <= standing * write.policy.upheaval:
         return []
     return [f"{outdated} of {standing} sentences would move to History in one night"]

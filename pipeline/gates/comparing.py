@@ -33,12 +33,16 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A sentence of a page as read, its raw text, and what it cites."""
+    """A sentence of a page as read, its raw text, and what it cites.
+
+    notes: labels of the user's own footnotes it carries.
+    """
 
     text: str
     raw: str
     section: str
     citations: tuple[Citation, ...]
+    notes: frozenset[str]
 
     @property
     def places(self) -> frozenset[Place]:
@@ -112,6 +116,7 @@ def _cited(page: Page) -> tuple[Cited, ...]:
             block.raw[sentence.start : sentence.end],
             block.section,
             tuple(known[label] for label in sentence.marks if label in known),
+            frozenset(label for label in sentence.marks if label not in known),
         )
         for block in page.blocks
         for sentence in block.sentences

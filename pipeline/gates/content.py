@@ -41,9 +41,11 @@ _ACTIVE = (
     (regex.compile(r"^\s{0,3}(?:```|~~~)", regex.MULTILINE), "a code block"),
     (regex.compile(r"^\s{0,3}\[[^\]^\n][^\]\n]*\]:", regex.MULTILINE), "a link definition"),
 )
-# Bidirectional overrides, zero-width signs that join nothing, tag characters, controls.
-_UNSEEN = regex.compile(
-    "[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f\x00-\x08\x0e-\x1f\x7f]"
+# Bidirectional overrides, fillers and zero-width signs that join nothing, tag characters,
+# selectors that select nothing, controls.
+UNSEEN = regex.compile(
+    "[\u202a-\u202e\u2061-\u2069\u206a-\u206f\u200b\u2060\ufeff\u00ad\u034f\u115f\u1160\u180e\u3164\uffa0"
+    "\U000e0000-\U000e01ef\x00-\x08\x0e-\x1f\x7f]"
 )
 
 
@@ -83,7 +85,7 @@ def dangers(piece: str) -> list[str]:
         found.append("code that a plugin runs")
     bare = _CODE_OR_ESCAPED.sub(lambda match: "\u00a0" * len(match.group()), piece)
     found += [name for pattern, name in _ACTIVE if pattern.search(bare)]
-    if _UNSEEN.search(piece):
+    if UNSEEN.search(piece):
         found.append("hidden characters")
     if aimed_at_agent(reading(piece)):
         found.append("an order to an agent")

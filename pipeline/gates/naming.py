@@ -8,11 +8,13 @@ import unicodedata
 import regex
 
 from pipeline.gates.comparing import Write
+from pipeline.gates.content import UNSEEN
 from pipeline.prose import flat
 
 _NOT_PORTABLE = regex.compile(r"[/\\:#^\[\]|*?\"<>\p{Cc}\p{Cs}]")
 _RESERVED = regex.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", regex.IGNORECASE)
 _LONGEST_BYTES = 120
+_NAMED = regex.compile(r"^(?:aliases|tags):(?![ \t]*\[\][ \t]*$)", regex.MULTILINE)
 _TITLE = regex.compile(r"^title:[ \t]*(?P<title>[^\r\n]*?)[ \t]*$", regex.MULTILINE)
 
 
@@ -28,7 +30,9 @@ def named_well(write: Write) -> list[str]:
     if draft.base_hash:
         return [] if name in taken else [f"there is no article “{name}” to change"]
     reasons = []
-    if _NOT_PORTABLE.search(name) or name.startswith(".") or name.endswith((".", " ")):
+    if UNSEEN.search(name):
+        reasons.append(f"“{name}” holds hidden characters")
+    if _NOT_PORTABLE.search(name) or name.startswith((".", " ")) or name.endswith((".", " ")):
         reasons.append(f"“{name}” is no file name on every system")
     if unicodedata.normalize("NFC", name) != name:
         reasons.append(f"“{name}” is not in Unicode's composed form")
@@ -51,6 +55,8 @@ def _title_faults(write: Write) -> list[str]:
     given = _TITLE.search(page.frontmatter)
     if given is None or _unquoted(given["title"]) != wanted:
         reasons.append(f"the frontmatter of the new article lacks its title “{wanted}”")
+    if _NAMED.search(page.frontmatter):
+        reasons.append("the new article has aliases or tags that nobody gave it")
     return reasons
 
 
