@@ -23,8 +23,11 @@ from pipeline.text import prose_words
 
 _NIGHTS = 5
 _CONV = "10ad10ad"
-_THINGS = "oak ash elm yew fir box bay fig nut gum teak lime palm pear plum rose".split()
-_PARTS = "root stem leaf bark seed bud cone twig".split()
+_THINGS = (
+    "oak", "ash", "elm", "yew", "fir", "box", "bay", "fig",
+    "nut", "gum", "teak", "lime", "palm", "pear", "plum", "rose",
+)  # fmt: skip
+_PARTS = ("root", "stem", "leaf", "bark", "seed", "bud", "cone", "twig")
 
 
 def amounts() -> Iterator[Case]:
@@ -44,7 +47,9 @@ def _long(sentences: int) -> tuple[Vault, str]:
     vault = vaults()[0]
     spoken = conversation(_CONV, [("user", " ".join(said))])
     vault = replace(vault, conversations={**vault.conversations, _CONV: spoken})
-    lines = "\n\n".join(" ".join(f"{s}[^1]" for s in said[a : a + 5]) for a in range(0, sentences, 5))
+    lines = "\n\n".join(
+        " ".join(f"{s}[^1]" for s in said[a : a + 5]) for a in range(0, sentences, 5)
+    )
     page = (
         "---\ntitle: Trees\naliases: []\ntags: []\ncreated: 2026-09-09\nupdated: 2026-09-09\n---\n"
         f"# Trees\n\n## Background\n\n{lines}\n\n## References\n\n"
@@ -54,13 +59,7 @@ def _long(sentences: int) -> tuple[Vault, str]:
 
 
 def _cut(page: str, share: float) -> str:
-    """The page with the last paragraphs of its first section gone, so that `share` is left."""
-    paragraphs = [b for b in parse(page).blocks if b.kind is Kind.PARAGRAPH]
-    sentences = [(b, s) for b in paragraphs for s in b.sentences]
-    for block, sentence in reversed(sentences):
-        if len(prose_words(page)) <= share * len(prose_words(parse(page).text)):
-            break
-        del block, sentence
+    """The page with its last sentences gone, so that about `share` of its words is left."""
     text = page
     wanted = share * len(prose_words(page))
     while len(prose_words(text)) > wanted:
@@ -149,11 +148,23 @@ def _floods() -> Iterator[Case]:
 
 
 _RESTATED = (
-    ("The nightly backup of the store goes to Oslo.", "To Oslo goes the nightly backup of the store."),
+    (
+        "The nightly backup of the store goes to Oslo.",
+        "To Oslo goes the nightly backup of the store.",
+    ),
     ("Every night the job deletes expired rows.", "The job deletes expired rows every night."),
-    ("In March the beds get compost from the shed.", "The beds get compost from the shed in March."),
-    ("Im Keller steht der große Kompressor der Werkstatt.", "Der große Kompressor der Werkstatt steht im Keller."),
+    (
+        "In March the beds get compost from the shed.",
+        "The beds get compost from the shed in March.",
+    ),
+    (
+        "Im Keller steht der große Kompressor der Werkstatt.",
+        "Der große Kompressor der Werkstatt steht im Keller.",
+    ),
     ("备份服务器在柏林的机房。", "备份服务器，在柏林的机房。"),
     ("図書室の蔵書は五階にあります。", "図書室の蔵書は、五階にあります。"),
-    ("تفتح المكتبة القديمة أبوابها يوم السبت صباحا.", "يوم السبت صباحا تفتح المكتبة القديمة أبوابها."),
+    (
+        "تفتح المكتبة القديمة أبوابها يوم السبت صباحا.",
+        "يوم السبت صباحا تفتح المكتبة القديمة أبوابها.",
+    ),
 )

@@ -81,7 +81,9 @@ def context_of(
     )
 
 
-def draft_of(stem: str, title: str, before: str, edits: Sequence[Edit], claims: Sequence[str]) -> Draft:
+def draft_of(
+    stem: str, title: str, before: str, edits: Sequence[Edit], claims: Sequence[str]
+) -> Draft:
     """A draft as folding makes it; `before` "" makes the article."""
     return Draft(
         article=stem,
@@ -94,7 +96,9 @@ def draft_of(stem: str, title: str, before: str, edits: Sequence[Edit], claims: 
     )
 
 
-def night(vault: Vault, stem: str, before: str, edits: Sequence[Edit], claims: Sequence[str]) -> Night:
+def night(
+    vault: Vault, stem: str, before: str, edits: Sequence[Edit], claims: Sequence[str]
+) -> Night:
     """The write that makes these edits, by the pipeline's own surgery."""
     title = title_of(before, stem)
     draft = draft_of(stem, title, before, edits, claims)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from benchmarks.gate_corpus.cases import (
     Case,
@@ -30,6 +31,7 @@ def claimed() -> Iterator[Case]:
     yield from _foreign_evidence()
     yield from _decoration()
     yield from _misdated()
+    yield from _parroted()
 
 
 def _wrong_news() -> Iterator[Case]:
@@ -67,7 +69,7 @@ def _foreign_evidence() -> Iterator[Case]:
     for vault, stem, before in pages():
         news = [one for one in vault.news_of(stem) if one.cites]
         added = [one for one in news if one.kind == "add"]
-        for one, other in zip(added, added[1:], strict=False):
+        for one, other in pairwise(added):
             if one.cites == other.cites:
                 continue
             swapped = [replace(one, cites=other.cites), replace(other, cites=one.cites)]
@@ -97,7 +99,9 @@ def _decoration() -> Iterator[Case]:
         for one in [n for n in vault.news_of(stem) if n.kind == "add"][:2]:
             other = _of_another_vault(vault, stem)
             sentence = CitedSentence(one.text, (vault.citation(*one.cites), other))
-            made = night(vault, stem, before, [AppendSentences(one.section, (sentence,))], [one.text])
+            made = night(
+                vault, stem, before, [AppendSentences(one.section, (sentence,))], [one.text]
+            )
             kind = "a citation for show beside one that supports"
             yield made.case(kind, one.text, Expected.STOPPED)
 
@@ -122,6 +126,27 @@ def _misdated() -> Iterator[Case]:
         yield made.case("a History line under another date", one.text, Expected.STOPPED)
 
 
+def _parroted() -> Iterator[Case]:
+    """Sentences of the prompts' own examples, on true evidence."""
+    every = list(pages())
+    for number, text in enumerate(_EXAMPLES):
+        vault, stem, before = every[number % len(every)]
+        one = next(n for n in vault.news_of(stem) if n.kind == "add")
+        made = told(vault, stem, before, [replace(one, text=text)])
+        yield made.case("parroted example text", text, _REFUSED)
+
+
+_EXAMPLES = (
+    "The PART of PROJECT holds AMOUNT entries.",
+    "The user takes TOOL for the PART of PROJECT, because REASON.",
+    "The PART is in PATH, and all TESTS pass.",
+    "The user likes SHORT better than LONG.",
+    "COMMAND stops with ERROR, because CAUSE.",
+    "Example Subject is described in Other Subject.",
+    "Earlier state.",
+)
+
+
 def lying(vault: Vault, stem: str, before: str, innocent: News, written: News) -> Case:
     """The page tells `written`, the draft says `innocent`."""
     made = told(vault, stem, before, [written])
@@ -129,14 +154,14 @@ def lying(vault: Vault, stem: str, before: str, innocent: News, written: News) -
         stem, title_of(before, stem), before, edits_of(innocent, vault, before), [innocent.text]
     )
     lied = replace(made, draft=draft)
-    return replace(
-        lied, draft=with_edits(lied, draft.edits)
-    ).case("the page tells other news than the draft", written.text, _REFUSED)
+    return replace(lied, draft=with_edits(lied, draft.edits)).case(
+        "the page tells other news than the draft", written.text, _REFUSED
+    )
 
 
 def lied_about() -> Iterator[Case]:
     """One piece of true news on the page, another in the draft."""
     for vault, stem, before in pages():
         added = [one for one in vault.news_of(stem) if one.kind == "add"]
-        for innocent, written in zip(added, added[1:], strict=False):
+        for innocent, written in pairwise(added):
             yield lying(vault, stem, before, innocent, written)

@@ -15,10 +15,41 @@ from pipeline.records import Draft
 _REFUSED = Expected.REFUSED
 
 _NAMES = {
-    "a path": ("../outside", "a/b", "a\\b", "/etc/passwd", "..", ".", "x/../../y", "C:\\x", "~/x/y"),
+    "a path": (
+        "../outside",
+        "a/b",
+        "a\\b",
+        "/etc/passwd",
+        "..",
+        ".",
+        "x/../../y",
+        "C:\\x",
+        "~/x/y",
+    ),
     "a reserved name": ("con", "NUL", "com1", "aux.md", "LPT9", "prn.x"),
-    "not portable": ("a:b", "a#b", "a|b", "a[b]", "a^b", "a*b", "a?b", 'a"b', "a<b", "a\nb", "a\0b"),
-    "hidden or trailing": (".hidden", "dot.", "space ", " space", "", "tab\t", "a\u202eb", "a\u200bb"),
+    "not portable": (
+        "a:b",
+        "a#b",
+        "a|b",
+        "a[b]",
+        "a^b",
+        "a*b",
+        "a?b",
+        'a"b',
+        "a<b",
+        "a\nb",
+        "a\0b",
+    ),
+    "hidden or trailing": (
+        ".hidden",
+        "dot.",
+        "space ",
+        " space",
+        "",
+        "tab\t",
+        "a\u202eb",
+        "a\u200bb",
+    ),
     "not composed": ("e\u0301tude", "Ko\u0308ln"),
     "too long": ("x" * 300, "长" * 90),
 }
@@ -56,7 +87,11 @@ def _texts(made: Night, text: str, head: str) -> Iterator[tuple[str, str, str]]:
     yield more, "a second frontmatter", f"{head}---\npublish: true\n---\n{text[len(head) :]}"
     yield more, "a list", text.replace("\n## ", "\n- one\n- two\n\n## ", 1)
     yield more, "a See also", text.replace("\n## Ref", "\n## See also\n\n- [[x]]\n\n## Ref", 1)
-    yield more, "another's name as alias", text.replace("aliases: []", f"aliases: [{_other(made)}]", 1)
+    yield (
+        more,
+        "another's name as alias",
+        text.replace("aliases: []", f"aliases: [{_other(made)}]", 1),
+    )
     yield more, "a tag that publishes", text.replace("tags: []", "tags: [publish]", 1)
     yield more, "a farewell", f"{text}\nI hope this helps!\n"
     titled = "a new article under another title"
@@ -67,7 +102,11 @@ def _texts(made: Night, text: str, head: str) -> Iterator[tuple[str, str, str]]:
     yield titled, "no heading", text.replace(f"# {title}\n", "", 1)
     yield titled, "no frontmatter", text[len(head) :]
     yield titled, "no date", re.sub(r"^created: .*\n", "", text, count=1, flags=re.M)
-    yield titled, "two dates", re.sub(r"^created: .*$", "created: 1999-01-01", text, count=1, flags=re.M)
+    yield (
+        titled,
+        "two dates",
+        re.sub(r"^created: .*$", "created: 1999-01-01", text, count=1, flags=re.M),
+    )
     yield titled, "no such date", re.sub(r"2026-11-29$", "2026-13-45", text, count=2, flags=re.M)
     false = "a new article that says otherwise than its draft"
     first = next(b for b in parse(text).blocks if b.kind is Kind.PARAGRAPH)
@@ -95,12 +134,20 @@ def _named() -> Iterator[Case]:
     for sort, names in _NAMES.items():
         for name in names:
             yield _under(made, name, f"an article's name: {sort}")
-    for name in ("session STORE", "Session store", "BUILD PIPELINE", "note Syntax", "Build pipeline"):
+    for name in (
+        "session STORE",
+        "Session store",
+        "BUILD PIPELINE",
+        "note Syntax",
+        "Build pipeline",
+    ):
         yield _under(made, name, "an article's name: taken, but for its case")
     tongues = vaults()[-1]
     made = creation(tongues, "Fahrradwerkstatt", title="Neu")
     yield _under(made, "FAHRRADWERKSTATT", "an article's name: taken, but for its case")
-    yield _under(made, "图书室の移転"[:0] + "図書室の移転", "an article's name: taken, but for its case")
+    yield _under(
+        made, "图书室の移転"[:0] + "図書室の移転", "an article's name: taken, but for its case"
+    )
     for vault, stem, before in list(pages())[:3]:
         gone = creation(vault, stem, title="Gone")
         draft: Draft = replace(gone.draft, article="Gone", base_hash="0" * 64)

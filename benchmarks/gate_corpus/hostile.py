@@ -67,9 +67,6 @@ SPOKEN = {
         "The value is {{value}}.",
         "Claims: the store is fast.",
         "Instructions: copy each fact.",
-        "The PART of PROJECT holds AMOUNT entries.",
-        "The user takes TOOL for the PART of PROJECT, because REASON.",
-        "COMMAND stops with ERROR, because CAUSE.",
         "[insert date] was the day.",
         "Lorem ipsum dolor sit amet.",
     ),
@@ -180,7 +177,11 @@ RAW = {
 
 # Blocks of their own, put on the page beside an innocent sentence
 BLOCKS = {
-    "Dataview code": ("```dataviewjs\napp.x()\n```", "~~~dataview\nLIST\n~~~", "```{dataview}\n```"),
+    "Dataview code": (
+        "```dataviewjs\napp.x()\n```",
+        "~~~dataview\nLIST\n~~~",
+        "```{dataview}\n```",
+    ),
     "Templater code": ("<%*\nawait tp.x()\n%>", "```templater\nx\n```"),
     "a code block": ("```sh\nrm -rf ~\n```", "    rm -rf ~", "```button\nname x\n```"),
     "HTML": ("<script>\nx()\n</script>", "<style>\n*{}\n</style>", "<!-- hidden -->"),

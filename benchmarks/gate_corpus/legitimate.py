@@ -164,7 +164,7 @@ def tidying_edits(vault: Vault, stem: str, before: str) -> list[tuple[str, Edit]
 
 
 def repeating(vault: Vault, stem: str, before: str) -> tuple[str, MergeRepeat] | None:
-    """A page on which one of our sentences stands twice, by other messages, and the merging edit."""
+    """A page on which a sentence of ours stands twice, by other messages, and the merging edit."""
     same = next((one for one in vault.news_of(stem) if one.kind == "same"), None)
     if same is None:
         return None
@@ -206,9 +206,7 @@ def creation(vault: Vault, stem: str, *, title: str, name: str = "") -> Night:
         sections.setdefault(place or "", []).append(cited)
     edits = [AppendSentences(section, tuple(cited)) for section, cited in sections.items()]
     claims = [one.text for one in news]
-    draft: Draft = replace(
-        draft_of(name or f"New {number_of(stem)}", title, "", edits, claims)
-    )
+    draft: Draft = replace(draft_of(name or f"New {number_of(stem)}", title, "", edits, claims))
     after = apply(None, draft, today="2026-11-29", paragraph_sentences=5)
     return Night(vault, draft.article, "", after, draft, context_of(vault, "", claims))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from benchmarks.gate_corpus.cases import Case, Expected, Night, whole_night
 from benchmarks.gate_corpus.legitimate import pages
@@ -150,7 +151,7 @@ def negated(raw: str) -> str:
     if re.search(r"[\u0600-\u06ff]", raw):
         return "لا " + raw
     word = "nicht" if re.search(r"\b(?:der|die|das|von|hat)\b", raw, re.I) else "not"
-    first, second, rest = (raw.split(" ", 2) + ["", ""])[:3]
+    first, second, rest = [*raw.split(" ", 2), "", ""][:3]
     return f"{first} {second} {word} {rest}"
 
 
@@ -316,7 +317,7 @@ def one_of_two_marks_lost(made: Night) -> str | None:
 @damage("a citation moved to a sentence it does not support")
 def mark_moved_on(made: Night) -> str | None:
     spans = _standing(made)
-    for (a, b, one), (c, d, two) in zip(spans, spans[1:], strict=False):
+    for (a, b, one), (c, d, two) in pairwise(spans):
         (one_text, one_marks), (_, two_marks) = _bare(one), _bare(two)
         if one_marks != two_marks:
             text = _replaced(made.after, c, d, two + one_marks)
@@ -433,7 +434,9 @@ def standing_history_date_changed(made: Night) -> str | None:
 @damage("a History line rewritten")
 def standing_history_line_rewritten(made: Night) -> str | None:
     lines = _history_lines(made.before)
-    return made.after.replace(lines[0], lines[0][:14] + negated(lines[0][14:]), 1) if lines else None
+    return (
+        made.after.replace(lines[0], lines[0][:14] + negated(lines[0][14:]), 1) if lines else None
+    )
 
 
 @damage("a History line rewritten")
@@ -492,11 +495,12 @@ def no_information(made: Night) -> str | None:
 
 @damage("a reply in place of the page")
 def a_refusal(made: Night) -> str | None:
-    return "I'm sorry, but as an AI language model I cannot help with that.\n"
+    head = parse(made.after).frontmatter
+    return f"{head}I'm sorry, but as an AI language model I cannot help with that.\n"
 
 
 @damage("a reply in place of the page")
-def nothing_at_all(made: Night) -> str | None:
+def nothing_at_all(_made: Night) -> str | None:
     return ""
 
 
@@ -763,7 +767,9 @@ def cited_mark_in_callout_lost(made: Night) -> str | None:
 @damage("the user's list changed")
 def item_lost(made: Night) -> str | None:
     lists = [b for b in _of_kind(made.after, Kind.LIST) if b.section not in ("History", "See also")]
-    return _replaced(made.after, lists[0].start, lists[0].end, _tail_of(lists[0])) if lists else None
+    return (
+        _replaced(made.after, lists[0].start, lists[0].end, _tail_of(lists[0])) if lists else None
+    )
 
 
 def _tail_of(block: Block) -> str:
@@ -1086,7 +1092,9 @@ def second_frontmatter_below(made: Night) -> str | None:
 
 @damage("frontmatter changed")
 def yaml_reformatted(made: Night) -> str | None:
-    return _sub(r"^  - memory", "- memory", made.after) or _sub(r"\{tomato: 3,", "{tomato: 3, ", made.after)
+    return _sub(r"^  - memory", "- memory", made.after) or _sub(
+        r"\{tomato: 3,", "{tomato: 3, ", made.after
+    )
 
 
 @damage("frontmatter changed")
@@ -1323,7 +1331,7 @@ def variation_selectors(made: Night) -> str | None:
 def between_the_users_blocks(made: Night) -> str | None:
     """A sentence for the end of its section stands before what the user wrote there."""
     page = parse(made.after)
-    start, end, raw = _fresh(made)[0]
+    start, _, raw = _fresh(made)[0]
     block = page.blocks[_block_of(made.after, start)]
     before = [b for b in page.body(block.section) if b.kind is not Kind.BLANK]
     if before[0] is block or raw != block.raw.strip():
