@@ -59,12 +59,14 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One transcript file as parsed by its source.
+    """One session as parsed by its source.
 
-    utterances: the whole file in file order, tree branches included.
+    utterances: the whole session in file order, tree branches included; with `resumed` only from
+    where reading went on, since what stands before it was read another time.
     parent: session id of the session this one was forked or cloned from, "" if none.
     interactive: False for sub-agents and helper sessions.
-    read_offset: bytes up to and including the last complete line; a partial tail is left behind it.
+    read_offset: byte where reading goes on once the file has grown: where the last turn of the user
+    begins, for what follows it may still grow. 0 in a format that is always read whole.
     """
 
     source: str
@@ -75,6 +77,7 @@ class Session:
     read_offset: int
     parent: str = ""
     interactive: bool = True
+    resumed: bool = False
     bad_lines: tuple[BadLine, ...] = ()
 
 

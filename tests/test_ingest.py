@@ -211,6 +211,37 @@ def test_a_grown_session_equals_one_read_at_once(build: Build) -> None:
     assert grown.desk.archive.read("3f2a9c10") == clean.desk.archive.read("3f2a9c10")
 
 
+def test_a_grown_file_is_read_on_from_its_last_turn(house: House) -> None:
+    """What stands before the last turn is not read again: a bad line in it is told of once."""
+    path = house.claude / "p" / f"{V4}.jsonl"
+    turns = [said("user", 2 * n, f"How deep do beans go in bed {n}?") for n in range(200)]
+    write_lines(path, [*turns[:100], "not JSON", *turns[100:199]])
+    house.night()
+    assert len(house.desk.results.problems) == 1
+    offset = house.desk.store.conversations.files()[path].read_offset
+    assert path.read_bytes()[offset:].count(b"\n") == 1
+    with path.open("a") as file:
+        file.write(json.dumps(turns[199]) + "\nagain not JSON\n")
+    house.night()
+    first, second = house.desk.results.problems
+    assert "line 101 " in first and "line 202 " in second
+    assert house.texts()[V4] == [f"How deep do beans go in bed {n}?" for n in range(200)]
+    assert house.desk.store.conversations.get("3f2a9c10").title.endswith("bed 0?")
+
+
+def test_a_rewritten_file_is_read_from_the_start(house: House) -> None:
+    """Larger than before, yet not the old bytes and more: nothing new in it is missed."""
+    path = house.claude / "p" / f"{V4}.jsonl"
+    turns = [said("user", 2 * n, f"How deep do beans go in bed {n}?") for n in range(50)]
+    write_lines(path, turns[1:])
+    house.night()
+    write_lines(path, turns)
+    house.night()
+    assert sorted(house.texts()[V4]) == sorted(
+        f"How deep do beans go in bed {n}?" for n in range(50)
+    )
+
+
 def test_the_growth_series_of_the_samples(build: Build) -> None:
     """Each step put in the place of the one before equals a clean ingest of it."""
     data = samples()
@@ -240,7 +271,7 @@ def test_the_fork_pair_of_the_samples(house: House) -> None:
     own = list(house.talks().values())[1]
     assert [m.role for m in own].count(Role.USER) == 1
     # as parsed, turns without a word included
-    old, new = (ClaudeCode([]).read(data / file).utterances for file in pair["files"])
+    old, new = (next(ClaudeCode([]).read(data / file)).utterances for file in pair["files"])
     copied = {(u.at, u.role, u.text) for u in old}
     roles = [u.role for u in new if (u.at, u.role, u.text) not in copied]
     assert (roles.count(Role.USER), roles.count(Role.ASSISTANT)) == (1, 23)
@@ -427,8 +458,10 @@ def test_a_file_that_vanishes_keeps_its_conversation(house: House) -> None:
     path = write_lines(house.claude / "p" / f"{V4}.jsonl", TALK)
     jobs = ingest.pending(house.desk)
     path.unlink()
-    (result,) = ingest.work(jobs, house.desk)
-    assert isinstance(result, ingest.Unreadable)
+    (batch,) = ingest.work(jobs, house.desk)
+    outcome = ingest.keep(batch, house.desk)
+    assert isinstance(outcome, Skipped) and str(path) in outcome.reason
+    assert house.desk.store.conversations.files()[path].failures == 1
     write_lines(path, TALK)
     house.night()
     path.unlink()

@@ -19,7 +19,8 @@ U, A = Role.USER, Role.ASSISTANT
 
 
 def read(path: Path) -> Session:
-    return ClaudeCode([]).read(path)
+    (session,) = ClaudeCode([]).read(path)
+    return session
 
 
 def said(session: Session) -> list[tuple[Role, str]]:

@@ -30,21 +30,26 @@ V1 = [
 ]
 
 
+def read(path: Path) -> Session:
+    """The one session of the file."""
+    (session,) = Pi([]).read(path)
+    return session
+
+
 def test_the_first_format_is_read() -> None:
     """Entries without ids, a header later than its messages, a compaction in between."""
-    session = Pi([]).read(PI / "v1.jsonl")
+    session = read(PI / "v1.jsonl")
     assert said(session) == V1
     assert session.session_id == "6b1f0f5e-93c4-4d2a-8d56-0f4c1b7a9e21"
     assert session.utterances[0].at == datetime(2025, 3, 4, 9, 1, tzinfo=UTC)
     assert session.utterances[1].actions == (Action("read", "plan.md"),)
     assert {u.cwd for u in session.utterances} == {"/home/dev/garden"}
     assert (session.title, session.parent, session.interactive) == ("", "", True)
-    assert session.read_offset == (PI / "v1.jsonl").stat().st_size
 
 
 def test_a_migrated_file_says_the_same_at_the_same_times() -> None:
     """pi rewrites old files with new ids; times, texts and order are as they were."""
-    old, new = Pi([]).read(PI / "v1.jsonl"), Pi([]).read(PI / "v1-migrated.jsonl")
+    old, new = read(PI / "v1.jsonl"), read(PI / "v1-migrated.jsonl")
     assert said(new) == said(old)
     assert [u.at for u in new.utterances] == [u.at for u in old.utterances]
     assert new.session_id == old.session_id
@@ -52,7 +57,7 @@ def test_a_migrated_file_says_the_same_at_the_same_times() -> None:
 
 def test_all_branches_are_kept_and_nothing_put_in() -> None:
     """Abandoned branches were said too; summaries and what extensions put in were not."""
-    session = Pi([]).read(PI / "tree.jsonl")
+    session = read(PI / "tree.jsonl")
     assert said(session) == [
         (U, "Which seeds first?"),
         (A, "Beans."),
@@ -68,13 +73,13 @@ def test_all_branches_are_kept_and_nothing_put_in() -> None:
 
 def test_a_fork_names_its_parent() -> None:
     """The parent's session id is taken from the path it was forked from, also on Windows."""
-    assert Pi([]).read(PI / "fork.jsonl").parent == "0195600a-1c00-7a3b-9d41-5be2c4a86f10"
+    assert read(PI / "fork.jsonl").parent == "0195600a-1c00-7a3b-9d41-5be2c4a86f10"
 
 
 def test_a_parent_path_of_windows_is_understood(tmp_path: Path) -> None:
     """Backslashes separate folders there."""
     header = {"type": "session", "id": "s", "parentSession": r"C:\pi\2025-03-04T09_abc-1.jsonl"}
-    assert Pi([]).read(write_lines(tmp_path / "a.jsonl", [header])).parent == "abc-1"
+    assert read(write_lines(tmp_path / "a.jsonl", [header])).parent == "abc-1"
 
 
 def test_wrong_types_are_survived(tmp_path: Path) -> None:
@@ -91,7 +96,7 @@ def test_wrong_types_are_survived(tmp_path: Path) -> None:
             {"type": "message", "message": {"role": "assistant", "content": value}},
             {"type": "session_info", "name": value},
         ]
-    session = Pi([]).read(write_lines(tmp_path / "odd.jsonl", [*entries, sound]))
+    session = read(write_lines(tmp_path / "odd.jsonl", [*entries, sound]))
     assert (U, "sound") in said(session)
     assert session.session_id == "odd"
 
@@ -103,16 +108,16 @@ def test_a_session_we_started_says_nothing(tmp_path: Path) -> None:
         {"type": "message", "message": {"role": "system", "content": f"{SENTINEL}\nFold."}},
         {"type": "message", "message": {"role": "user", "content": "Fold this."}},
     ]
-    assert Pi([]).read(write_lines(tmp_path / "a.jsonl", lines)).utterances == ()
+    assert read(write_lines(tmp_path / "a.jsonl", lines)).utterances == ()
 
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     """Not one line of pi's: a fault that names the file. An empty file is no fault."""
     other = write_lines(tmp_path / "other.jsonl", [{"type": "response_item"}, {"a": 1}])
     with pytest.raises(SourceFault, match=r"other\.jsonl"):
-        Pi([]).read(other)
+        read(other)
     (tmp_path / "empty.jsonl").touch()
-    assert Pi([]).read(tmp_path / "empty.jsonl").utterances == ()
+    assert read(tmp_path / "empty.jsonl").utterances == ()
 
 
 def test_sessions_are_found_flat_and_in_folders(tmp_path: Path) -> None:
@@ -138,7 +143,7 @@ def test_counts_of_the_samples_are_met() -> None:
     """Users' and assistants' messages of every sample, as counted independently."""
     wrong = {}
     for row in index("pi/"):
-        session = Pi([]).read(samples() / row["file"])
+        session = read(samples() / row["file"])
         roles = [utterance.role for utterance in session.utterances]
         got = (roles.count(U), roles.count(A), len(session.bad_lines))
         if got != (int(row["n_user"]), int(row["n_assistant"]), int(row["malformed"])):

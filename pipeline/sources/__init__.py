@@ -28,8 +28,11 @@ class Source(Protocol):
         """Every transcript file under the roots, sorted by path. Opens no file; never follows a
         symlink out of its root."""
 
-    def read(self, path: Path) -> Session:
-        """Parse the whole file. Bad lines are reported in the Session, the rest is kept.
+    def read(self, path: Path, start: int = 0) -> Iterator[Session]:
+        """The sessions in the file, one after the other; most formats hold one.
 
-        Raises SourceFault when the file cannot be opened or holds no recognisable line.
+        start: a `read_offset` of an earlier read of this file, whose bytes before it are as they
+        were; a format that is always read whole pays no heed to it. Bad lines are reported in the
+        Session, the rest is kept. Raises SourceFault when the file cannot be opened or holds no
+        recognisable line.
         """

@@ -47,29 +47,32 @@ class ClaudeCode:
             if not observed and not path.name.startswith(_COMPACTION_HELPER):
                 yield path
 
-    def read(self, path: Path) -> Session:
+    def read(self, path: Path, start: int = 0) -> Iterator[Session]:
         """Parse the file. Raises SourceFault when it cannot be opened or is not Claude Code's.
 
         A sub-agent's file gives a session that is not interactive, with the agent's words only:
         what stands there as the user's was written by the agent that called it.
         """
         agent = path.name.startswith(_AGENT)
-        lines = JsonLines(path)
+        lines = JsonLines(path, start)
         transcript = Transcript(agent=agent)
+        turn = start
         for _, entry in lines:
-            transcript.add(entry)
+            if transcript.add(entry):
+                turn = lines.line_start
         if lines.complete_lines and not transcript.recognised:
             raise SourceFault(
                 f"{path} is not a transcript of Claude Code: no line of it is one of its own",
                 mend="move it out of the projects folder, or leave that folder out of the sources",
             )
-        return Session(
+        yield Session(
             source=NAME,
             session_id=_session_id(path, text_of(transcript.session_id), agent),
             path=path,
             title=transcript.title(),
             utterances=transcript.utterances(),
-            read_offset=lines.offset,
+            read_offset=turn,
+            resumed=start > 0,
             interactive=not agent,
             bad_lines=tuple(lines.bad_lines),
         )

@@ -51,16 +51,20 @@ class Transcript:
         self._titles: dict[str, str] = {}
         self._summaries: list[tuple[str, str]] = []  # (leaf uuid, summary)
 
-    def add(self, entry: Mapping[str, Any]) -> None:
-        """Take in the next entry of the file; one of an unknown type says nothing."""
+    def add(self, entry: Mapping[str, Any]) -> bool:
+        """Take in the next entry of the file; one of an unknown type says nothing.
+
+        Returns whether a turn of the person begins with it that nothing before it can reach into.
+        """
         kind = text_of(entry.get("type"))
         if kind not in _KNOWN:
-            return
+            return False
         self.recognised = True
         if self.session_id is None:
             self.session_id = entry.get("sessionId")
         if uuid := text_of(entry.get("uuid")):
             self._uuids.add(uuid)
+        said = len(self._turns)
         if kind == "user":
             self._add_user(entry)
         elif kind == "assistant":
@@ -73,6 +77,7 @@ class Transcript:
             self._summaries.append((text_of(entry.get("leafUuid")), text_of(entry.get("summary"))))
         elif kind in _TITLES:
             self._titles[kind] = text_of(entry.get(_TITLES[kind])) or self._titles.get(kind, "")
+        return kind == "user" and len(self._turns) > said and not self._queue
 
     def title(self) -> str:
         """The user's title, else the assistant's, else a summary of an entry of this very file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -11,8 +12,9 @@ from typing import Any, BinaryIO
 from pipeline.errors import SourceFault
 from pipeline.records import BadLine
 
-MAX_LINE = 64 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
+MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
 _PIECE = 1024 * 1024  # bytes read at a time while passing over a line that is too long
+_LOOK = 4096  # bytes at either end that tell whether a file was rewritten
 _BOM = b"\xef\xbb\xbf"
 _DECODER = json.JSONDecoder(strict=False)  # agents do write raw tabs inside strings
 
@@ -23,21 +25,25 @@ class JsonLines:
     """The records of one file, streamed: iterate once, then ask for `bad_lines` and `offset`.
 
     A record is a JSON object. A line may hold several, glued by a crash that lost the newline;
-    lines count from 1. `offset` is where the last line that ends in a newline ends, in bytes: what
-    is behind it is handed over if it is whole, but is still being written, so it is never passed.
+    lines count from 1. `start`: the byte to begin at, the first of a line. `line_start` is where
+    the line of the record just handed over begins. `offset` is where the last line that ends in a
+    newline ends: what is behind it is handed over if it is whole, but is still being written.
     """
 
-    def __init__(self, path: Path, max_line: int = MAX_LINE) -> None:
+    def __init__(self, path: Path, start: int = 0, max_line: int = MAX_LINE) -> None:
         self.path = path
-        self.offset = 0
+        self.start = start
+        self.line_start = self.offset = start
         self.bad_lines: list[BadLine] = []
         self.complete_lines = 0  # not blank, and ended by a newline
         self._max_line = max_line
+        self._lines_before = 0
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         """(line number, record). Raises SourceFault when the file cannot be read."""
         try:
             with self.path.open("rb") as file:
+                file.seek(self.start)
                 yield from self._records(file)
         except OSError as error:
             raise SourceFault(
@@ -49,12 +55,13 @@ class JsonLines:
         line = 0
         while raw := file.readline(self._max_line + 1):
             line += 1
+            self.line_start = file.tell() - len(raw)
             if len(raw) > self._max_line and not raw.endswith(b"\n"):
                 ended = _pass_over(file)
                 self._bad(line, f"longer than {self._max_line} bytes")
             else:
                 ended = raw.endswith(b"\n")
-                if line == 1:
+                if self.line_start == 0:
                     raw = raw.removeprefix(_BOM)
                 text = raw.replace(b"\0", b"").strip().decode("utf-8", errors="replace")
                 if text:
@@ -81,7 +88,20 @@ class JsonLines:
                 start += 1
 
     def _bad(self, line: int, reason: str) -> None:
+        if self.start and not self._lines_before:
+            self._lines_before = _count_lines(self.path, self.start)
+        line += self._lines_before
         self.bad_lines.append(BadLine(self.path, line, reason))
+
+
+def _count_lines(path: Path, end: int) -> int:
+    """Line ends in the first `end` bytes."""
+    count = 0
+    with path.open("rb") as file:
+        while end > 0 and (piece := file.read(min(end, _PIECE))):
+            count += piece.count(b"\n")
+            end -= len(piece)
+    return count
 
 
 def _pass_over(file: BinaryIO) -> bool:
@@ -90,6 +110,22 @@ def _pass_over(file: BinaryIO) -> bool:
         if piece.endswith(b"\n"):
             return True
     return False
+
+
+def fingerprint_of(path: Path, end: int) -> str:
+    """Tells whether the first `end` bytes of a file are what they were; "" if it cannot be read.
+
+    It looks at both ends of them: a program that rewrites a transcript changes its first line or
+    moves its last.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(min(end, _LOOK))
+            file.seek(max(0, end - _LOOK))
+            tail = file.read(min(end, _LOOK))
+    except OSError:
+        return ""
+    return hashlib.sha256(head + tail + str(end).encode()).hexdigest()
 
 
 def find(roots: Sequence[Path], leave_out: frozenset[str] = frozenset()) -> list[Path]:

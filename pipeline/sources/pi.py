@@ -48,13 +48,14 @@ class Pi:
         """Every session file, sorted by path."""
         return iter(find(self.roots, leave_out=_NOT_SESSIONS))
 
-    def read(self, path: Path) -> Session:
+    def read(self, path: Path, start: int = 0) -> Iterator[Session]:
         """Parse the file. Raises SourceFault when it cannot be opened or is not pi's."""
-        lines = JsonLines(path)
-        header: Record = {}
+        lines = JsonLines(path, start)
+        header: Record = _header(path) if start else {}
         title = ""
         recognised = ours = False
         said: list[Utterance] = []
+        turn = start
         for _, entry in lines:
             kind = text_of(entry.get("type"))
             if kind not in _KNOWN:
@@ -70,21 +71,29 @@ class Pi:
                     ours = ours or _text(message).startswith(SENTINEL)
                 elif utterance := _utterance(entry, message, text_of(header.get("cwd"))):
                     said.append(utterance)
+                    if utterance.role is Role.USER:
+                        turn = lines.line_start
         if lines.complete_lines and not recognised:
             raise SourceFault(
                 f"{path} is not a session of pi: no line of it is one of pi's",
                 mend="move it out of the sessions folder, or leave that folder out of the sources",
             )
-        return Session(
+        yield Session(
             source=NAME,
             session_id=text_of(header.get("id")) or path.stem,
             path=path,
             title=title,
             utterances=() if ours else tuple(said),
-            read_offset=lines.offset,
+            read_offset=turn,
+            resumed=start > 0,
             parent=_session_of(header.get("parentSession") or header.get("branchedFrom")),
             bad_lines=tuple(lines.bad_lines),
         )
+
+
+def _header(path: Path) -> Record:
+    """The first record, which names the session and its folder."""
+    return next((entry for _, entry in JsonLines(path)), {})
 
 
 def _utterance(entry: Record, message: Mapping[str, Any], cwd: str) -> Utterance | None:

@@ -1,14 +1,16 @@
 """Transcript files → redacted conversations in the store, and their durable archive. No model.
 
-A file is read again only when its size or time of change differs from what is known. What is read
-twice is told by message ids: a message stays where it first came, positions never move, and a fork
-or a migrated file adds only what is new in it.
+A file is read again only when its size or time of change differs from what is known, and one that
+has merely grown from where the last turn begins. What is read twice is told by message ids: a
+message stays where it first came, positions never move, and a fork or a migrated file adds only
+what is new in it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
@@ -29,12 +31,14 @@ from pipeline.records import (
     Utterance,
 )
 from pipeline.redact import redact
+from pipeline.sources.jsonl import fingerprint_of
 from pipeline.sources.spans import without_spans
 from pipeline.stages import Desk
 from pipeline.store.conversations import FileState
 
 NAME = "ingest"
 _TITLE = 120  # characters of a title at most
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LENGTHS = (8, 12, 15)  # of a conversation's id; the longer ones for those that collide
 
 
@@ -46,44 +50,40 @@ class Job:
     path: Path
     size: int
     mtime_ns: int
+    known: FileState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The sessions of a file, read one by one while they are kept: a file may not fit in memory."""
+
+    job: Job
+    sessions: Iterator[Session]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A session as read, redacted and identified, but not yet placed among what is known.
 
-    messages: their conv is "" and their position is their place in the file. redactions: message
-    id -> kind -> how many.
+    messages: their conv is "" and their position is their place in the file. resumed: they are not
+    all of the session. redactions: message id -> kind -> how many.
     """
 
     job: Job
     session_id: str
     title: str
+    resumed: bool
     messages: tuple[Message, ...]
-    read_offset: int
     redactions: dict[str, Counter[str]] = field(default_factory=dict)
     bad_lines: tuple[BadLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that was read and gives nothing. final: it is not looked at again until it changes."""
+    """A session that gives nothing. final: its file is not looked at again until it changes."""
 
-    job: Job
     reason: str
-    read_offset: int
     final: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A file that could not be read; it is tried again."""
-
-    job: Job
-    reason: str
-
-
-Result = Reading | LeftOut | Unreadable
 
 
 def key(job: Job) -> str:
@@ -107,59 +107,78 @@ def pending(desk: Desk) -> list[Job]:
             state = known.get(path)
             seen = (state.size, state.mtime_ns) if state else None
             if seen != (status.st_size, status.st_mtime_ns):
-                jobs.append(Job(source.name, path, status.st_size, status.st_mtime_ns))
+                jobs.append(Job(source.name, path, status.st_size, status.st_mtime_ns, state))
     return sorted(jobs, key=lambda job: (job.mtime_ns, job.path))
 
 
-def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
-    """Read, redact and identify; one result per file, in order."""
+def work(jobs: Sequence[Job], desk: Desk) -> list[Batch]:
+    """Open nothing yet: what a file holds is read while it is kept, one file at a time."""
     sources = {source.name: source for source in desk.sources}
-    results: list[Result] = []
-    for job in jobs:
-        try:
-            session = sources[job.source].read(job.path)
-        except SourceFault as fault:
-            results.append(Unreadable(job, str(fault)))
-            continue
-        results.append(_left_out(session, job, desk) or _reading(session, job, desk))
-    return results
+    return [Batch(job, sources[job.source].read(job.path, _start(job))) for job in jobs]
 
 
-def keep(result: Result, desk: Desk) -> Outcome:
-    """Archive the conversation, then store it together with the file's state.
+def keep(batch: Batch, desk: Desk) -> Outcome:
+    """Archive each conversation of the file, then store it; the file's state comes with the last.
 
     Killed in between, the file is still unknown, so the next run does the same again.
     """
-    store = desk.store.conversations
-    if isinstance(result, Unreadable):
+    job = batch.job
+    counts: Counter[str] = Counter()
+    reason = ""
+    state = FileState(job.path, job.source, job.size, job.mtime_ns, 0)
+    try:
+        for session in batch.sessions:
+            read = _left_out(session, job, desk) or _reading(session, job, desk)
+            if isinstance(read, LeftOut) and not read.final:
+                return Skipped(read.reason)
+            state = replace(state, read_offset=session.read_offset)
+            if isinstance(read, LeftOut):
+                reason = read.reason
+                continue
+            outcome, conv = _keep_one(read, desk)
+            state = replace(state, conv=conv)
+            counts.update(outcome.counts)
+            reason = outcome.reason if isinstance(outcome, Skipped) else reason
+    except SourceFault as fault:
         # Told once, then counted: it is tried every night, however long it takes to be mended.
-        if store.record_failure(result.job.path, result.job.source, result.reason) == 1:
-            desk.results.problems.append(result.reason)
-        return Skipped(result.reason)
-    if isinstance(result, LeftOut):
-        if result.final:
-            store.remember_file(_file_state(result))
-        return Skipped(result.reason)
+        if desk.store.conversations.record_failure(job.path, job.source, str(fault)) == 1:
+            desk.results.problems.append(str(fault))
+        return Skipped(str(fault), counts)
+    fingerprint = fingerprint_of(job.path, state.read_offset) if state.read_offset else ""
+    desk.store.conversations.remember_file(replace(state, fingerprint=fingerprint))
+    return Done(counts) if counts else Skipped(reason or "nobody says anything in it")
+
+
+def _start(job: Job) -> int:
+    """Where reading goes on in a file that has only grown, 0 to read it whole."""
+    known = job.known
+    if known is None or not known.conv or not 0 < known.read_offset <= known.size < job.size:
+        return 0
+    same = fingerprint_of(job.path, known.read_offset) == known.fingerprint
+    return known.read_offset if same else 0
+
+
+def _keep_one(result: Reading, desk: Desk) -> tuple[Done | Skipped, str]:
+    """Keep one session; what became of it, and the conversation it is."""
+    store = desk.store.conversations
     _report(result.bad_lines, desk)
     own = store.by_session(result.job.source, result.session_id)
     stored = store.messages(own.conv) if own else []
     fresh, rewritten = _news(result.messages, stored, desk)
     if own is None and not fresh:
-        store.remember_file(_file_state(result))
-        return Skipped("all of it stands in another conversation already")
+        return Skipped("all of it stands in another conversation already"), ""
     conv = own.conv if own else _free_conv(result, desk)
     start = len(stored)
     added = [replace(m, conv=conv, position=start + n) for n, m in enumerate(fresh)]
     everything = {m.position: m for m in (*stored, *rewritten, *added)}
     conversation = _conversation(conv, result, list(everything.values()))
+    if own is not None and result.resumed:
+        conversation = replace(conversation, title=_title(result.title) or own.title)
     if conversation == own and not added and not rewritten:
-        store.remember_file(_file_state(result, conv))
-        return Skipped("nothing new in it")
+        return Skipped("nothing new in it"), conv
     desk.archive.write(conversation, [everything[n] for n in sorted(everything)])
-    store.save(
-        conversation, [*rewritten, *added], _file_state(result, conv), archived_at=desk.now()
-    )
-    return Done(_counts(result, added, new=own is None))
+    store.save(conversation, [*rewritten, *added], None, archived_at=desk.now())
+    return Done(_counts(result, added, new=own is None)), conv
 
 
 # ------------------------------------------------------------------ what is left out
@@ -167,7 +186,7 @@ def keep(result: Result, desk: Desk) -> Outcome:
 
 def _left_out(session: Session, job: Job, desk: Desk) -> LeftOut | None:
     def because(reason: str, *, final: bool = True) -> LeftOut:
-        return LeftOut(job, reason, session.read_offset, final)
+        return LeftOut(reason, final)
 
     if not session.utterances:
         return because("nobody says anything in it")
@@ -207,7 +226,7 @@ def _is_at_work(session: Session, job: Job, desk: Desk) -> bool:
 # ------------------------------------------------------------------ read, redact, identify
 
 
-def _reading(session: Session, job: Job, desk: Desk) -> Result:
+def _reading(session: Session, job: Job, desk: Desk) -> Reading | LeftOut:
     settings = desk.config.ingest
     found: Counter[str] = Counter()
 
@@ -252,14 +271,16 @@ def _reading(session: Session, job: Job, desk: Desk) -> Result:
             waiting = []
         messages.append(message)
     if not messages:
-        return LeftOut(job, "nothing is left of what is said in it", session.read_offset)
+        return LeftOut("nothing is left of what is said in it")
     first = next((m.text for m in messages if m.role is Role.USER), messages[0].text)
+    given = _title(clean(session.title))
     return Reading(
         job=job,
         session_id=_storable(session.session_id),
-        title=_title(clean(session.title)) or _title(first),
+        # what is said first in the part read now says nothing of the whole
+        title=given if session.resumed else given or _title(first),
+        resumed=session.resumed,
         messages=tuple(messages),
-        read_offset=session.read_offset,
         redactions=redactions,
         bad_lines=session.bad_lines,
     )
@@ -271,7 +292,12 @@ def _with_actions(message: Message, actions: Sequence[Action]) -> Message:
 
 
 def _storable(text: str) -> str:
-    """Without NULs and lone surrogates, which JSON can carry and neither files nor SQLite can."""
+    """Without NULs and lone surrogates, which JSON can carry and neither files nor SQLite can.
+
+    Nearly every text is storable as it is: then it is the same object, and takes no memory twice.
+    """
+    if "\0" not in text and not _SURROGATE.search(text):
+        return text
     return text.replace("\0", "").encode("utf-8", errors="replace").decode()
 
 
@@ -346,11 +372,6 @@ def _most_frequent(folders: Iterable[str]) -> str:
     """The folder most was said in: a session is often started in another than it works in."""
     counts = Counter(folder for folder in folders if folder)
     return counts.most_common(1)[0][0] if counts else ""
-
-
-def _file_state(result: Reading | LeftOut, conv: str = "") -> FileState:
-    job = result.job
-    return FileState(job.path, job.source, job.size, job.mtime_ns, result.read_offset, conv)
 
 
 def _report(bad_lines: Sequence[BadLine], desk: Desk) -> None:

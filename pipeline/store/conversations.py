@@ -23,6 +23,7 @@ _MANY = 500  # parameters of one statement; SQLite allows 999 at least
 class FileState:
     """A transcript file as it was when last read. size and read_offset in bytes.
 
+    fingerprint: of what stands before read_offset, "" where the file is always read whole.
     conv: the conversation its messages went to, "" when it gave none. failures counts the tries
     since it could last be read, last_error says why; 0 and "" after a good read.
     """
@@ -35,6 +36,7 @@ class FileState:
     conv: str = ""
     failures: int = 0
     last_error: str = ""
+    fingerprint: str = ""
 
 
 def _conversation(row: sqlite3.Row) -> Conversation:
@@ -126,6 +128,7 @@ class Conversations:
                 conv=row["conv"] or "",
                 failures=row["failures"],
                 last_error=row["last_error"],
+                fingerprint=row["fingerprint"],
             )
             for row in self._connection.execute("SELECT * FROM source_files")
         }
@@ -164,11 +167,13 @@ class Conversations:
         self,
         conversation: Conversation,
         messages: Sequence[Message],
-        file: FileState,
+        file: FileState | None,
         *,
         archived_at: datetime,
     ) -> None:
         """Record a conversation, messages of it, and the file they came from: all or nothing.
+
+        file: None when more conversations of it are to come.
 
         messages: the new ones, or ones whose row at that position is to be replaced; the rest
         stay. A conversation with any is due for chunking, also when they are older than those
@@ -221,14 +226,16 @@ class Conversations:
                            updated_at = excluded.updated_at""",
                     (conversation.source, newest, to_text(archived_at)),
                 )
-            self.remember_file(file)
+            if file is not None:
+                self.remember_file(file)
 
     def remember_file(self, file: FileState) -> None:
         """Record that a file was read as it stands, so that it is not opened again."""
         self._connection.execute(
             """INSERT OR REPLACE INTO source_files
-                   (path, source, size, mtime_ns, read_offset, conv, failures, last_error)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+                   (path, source, size, mtime_ns, read_offset, conv, failures, last_error,
+                    fingerprint)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (
                 str(file.path),
                 file.source,
@@ -238,6 +245,7 @@ class Conversations:
                 file.conv or None,
                 file.failures,
                 file.last_error,
+                file.fingerprint,
             ),
         )
 
@@ -255,6 +263,18 @@ class Conversations:
             (str(path), source, _NEVER_READ, _NEVER_READ, reason),
         ).fetchone()
         return int(failures)
+
+    def imported(self) -> dict[Path, str]:
+        """Exports the user has imported, with the source that reads each."""
+        rows = self._connection.execute("SELECT path, source FROM imported ORDER BY path")
+        return {Path(row["path"]): row["source"] for row in rows}
+
+    def remember_import(self, path: Path, source: str, at: datetime) -> None:
+        """Look at this export again every night."""
+        self._connection.execute(
+            "INSERT OR REPLACE INTO imported (path, source, at) VALUES (?, ?, ?)",
+            (str(path), source, to_text(at)),
+        )
 
     def mark_chunked(self, conv: str, updated_at: datetime) -> None:
         """Note that a conversation was chunked as it stood at `updated_at`."""
