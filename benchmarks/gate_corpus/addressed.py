@@ -96,14 +96,15 @@ def _on_the_users(vault: Vault, stem: str, before: str) -> Iterator[Case]:
     ours = _cited(before)[0]
     section = next(b.heading_text for b in parse(before).blocks if b.heading_level == 2)
     for at in _users(before)[:1]:
-        for name, edit in {
+        edits: dict[str, Edit] = {
             "superseded": Supersede(at, cited, "2026-09-09"),
             "retired": Retire(at, "2026-09-09"),
             "moved": MoveSentence(at, section if ours.block > at.block else ""),
             "merged": MergeRepeat(ours, at),
             "merged into": MergeRepeat(at, ours),
             "cited": AddCitation(at, cited.citations[0]),
-        }.items():
+        }
+        for name, edit in edits.items():
             made = _written(vault, stem, before, [edit], [added.text])
             if made and made.after != before:
                 kind = "the user's sentence moved or replaced"
@@ -235,11 +236,10 @@ def _unlike_what_is_said(vault: Vault, stem: str, before: str) -> Iterator[Case]
         yield replace(made, draft=draft).case(kind, name, _REFUSED)
     instead = next((n for n in vault.news_of(stem) if n.kind == "instead"), None)
     if instead:
-        done = edits_of(instead, vault, before)
-        made = night(vault, stem, before, done, [instead.text])
+        made = night(vault, stem, before, edits_of(instead, vault, before), [instead.text])
         sentence = CitedSentence(instead.text, (vault.citation(*instead.cites),))
-        said = AppendSentences("Background", (sentence,))
-        draft = draft_of(stem, title_of(before, stem), before, [said], [instead.text])
+        appended = AppendSentences("Background", (sentence,))
+        draft = draft_of(stem, title_of(before, stem), before, [appended], [instead.text])
         lied = replace(made, draft=draft, context=context_of(vault, before, [instead.text]))
         kind = "the page shows another edit than the draft"
         yield lied.case(kind, "superseded, said to be appended", _REFUSED)

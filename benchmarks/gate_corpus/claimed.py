@@ -83,7 +83,7 @@ def _foreign_evidence() -> Iterator[Case]:
             made = night(vault, stem, before, [AddCitation(at, vault.citation(*one.cites))], [])
             kind = "a citation moved to a sentence it does not support"
             yield made.case(kind, f"{one.cites} on “{same.of}”", _REFUSED)
-        for conv, position in (("deadbeef", 0), (same.cites[0], 77)):
+        for conv, position in (("deadbeef", 0), (vault.citation(*same.cites).conv, 77)):
             citation = Citation(conv, position, position, "2026-09-09", "pi", "Never said")
             sentence = CitedSentence(added[0].text, (citation,))
             made = night(vault, stem, before, [AppendSentences("Background", (sentence,))], [])

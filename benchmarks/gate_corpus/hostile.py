@@ -218,9 +218,9 @@ def hostile() -> Iterator[Case]:
     for kind, blocks in BLOCKS.items():
         for number, block in enumerate(blocks):
             made = _said(number, "The store is fast.")
-            for place, after in (("in the middle", _in_the_middle), ("at the end", _at_the_end)):
+            for place, put in (("in the middle", _in_the_middle), ("at the end", _at_the_end)):
                 name = f"{block} {place}"
-                yield made.case(f"a block: {kind}", name, Expected.REFUSED, after(made, block))
+                yield made.case(f"a block: {kind}", name, Expected.REFUSED, put(made, block))
 
 
 def _said(number: int, sentence: str) -> Night:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from pipeline.records import Citation, Message, Role
 
@@ -23,7 +24,7 @@ class News:
     article: str
     kind: str
     text: str
-    cites: Cites | tuple[()] = ()
+    cites: tuple[()] | Cites = ()
     section: str = ""
     of: str = ""
     target: str = ""
@@ -110,11 +111,11 @@ def _read(folder: Path) -> Vault:
     return Vault(folder.name, pages, conversations, news, lies)
 
 
-def _rows(path: Path) -> list[dict[str, object]]:
+def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def _news(row: dict[str, object]) -> News:
+def _news(row: dict[str, Any]) -> News:
     cites = row.pop("cites", ())
     wrong = row.pop("wrong", ())
     return News(
