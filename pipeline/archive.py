@@ -6,10 +6,11 @@ Agents purge their transcripts after some weeks; a citation must open a year lat
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,10 @@ class Archive:
         began = conversation.started_at.astimezone(UTC)
         folder = self.root / conversation.source / f"{began:%Y}" / f"{began:%m}"
         path = folder / f"{conversation.conv}{_SUFFIX}"
-        lines = [_header(conversation), *map(_line, messages)]
-        data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        lines = itertools.chain([_header(conversation)], map(_line, messages))
         try:
             _make_private(folder, self.root)
-            _replace(path, zstandard.ZstdCompressor(level=6).compress(data.encode()))
+            _replace(path, lines)
             for moved in self._files(conversation.conv):
                 if moved != path:  # it begins earlier than was known
                     moved.unlink()
@@ -78,12 +78,18 @@ def _make_private(folder: Path, root: Path) -> None:
         (root / below).mkdir(exist_ok=True, mode=0o700)  # mkdir(parents=True) ignores the mode
 
 
-def _replace(path: Path, data: bytes) -> None:
-    """Put `data` at `path` so that a crash leaves the old file or the new one, never a part."""
+def _replace(path: Path, lines: Iterable[dict[str, Any]]) -> None:
+    """Put the lines at `path` so that a crash leaves the old file or the new one, never a part.
+
+    Line by line: a long conversation is not held in memory a second time.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")  # 0600
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            packed = zstandard.ZstdCompressor(level=6).stream_writer(file, closefd=False)
+            with packed:
+                for line in lines:
+                    packed.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)

@@ -235,6 +235,11 @@ class IngestConfig(_Table):
         description="Projects never read: shell patterns over the project's folder, such as "
         "`*/private/*`.",
     )
+    project_aliases: dict[str, str] = Field(
+        default={},
+        description="Projects that moved: old folder = new folder. What was said in the old one, "
+        "or below it, belongs to the new one.",
+    )
     subagents: bool = Field(
         default=False, description="Read the sessions of sub-agents and helpers too."
     )

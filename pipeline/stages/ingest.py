@@ -18,6 +18,7 @@ from pathlib import Path, PurePath
 
 from pipeline.errors import SourceFault
 from pipeline.identity import SENTINEL, conv_id, message_id
+from pipeline.projects import Projects
 from pipeline.records import (
     Action,
     BadLine,
@@ -59,6 +60,7 @@ class Batch:
 
     job: Job
     sessions: Iterator[Session]
+    projects: Projects
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ def pending(desk: Desk) -> list[Job]:
 def work(jobs: Sequence[Job], desk: Desk) -> list[Batch]:
     """Open nothing yet: what a file holds is read while it is kept, one file at a time."""
     sources = {source.name: source for source in desk.sources}
-    return [Batch(job, sources[job.source].read(job.path, _start(job))) for job in jobs]
+    projects = Projects(desk.config.ingest.project_aliases, Path.home())
+    return [Batch(job, sources[job.source].read(job.path, _start(job)), projects) for job in jobs]
 
 
 def keep(batch: Batch, desk: Desk) -> Outcome:
@@ -128,7 +131,7 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
     state = FileState(job.path, job.source, job.size, job.mtime_ns, 0)
     try:
         for session in batch.sessions:
-            read = _left_out(session, job, desk) or _reading(session, job, desk)
+            read = _left_out(session, job, desk) or _reading(session, batch, desk)
             if isinstance(read, LeftOut) and not read.final:
                 return Skipped(read.reason)
             state = replace(state, read_offset=session.read_offset)
@@ -226,7 +229,8 @@ def _is_at_work(session: Session, job: Job, desk: Desk) -> bool:
 # ------------------------------------------------------------------ read, redact, identify
 
 
-def _reading(session: Session, job: Job, desk: Desk) -> Reading | LeftOut:
+def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
+    job = batch.job
     settings = desk.config.ingest
     found: Counter[str] = Counter()
 
@@ -264,7 +268,7 @@ def _reading(session: Session, job: Job, desk: Desk) -> Reading | LeftOut:
             role=said.role,
             at=at,
             text=text,
-            project=_storable(said.cwd),
+            project=batch.projects.of(_storable(said.cwd)),
         )
         if said.role is Role.ASSISTANT:
             message = _with_actions(message, [*waiting, *actions])

@@ -190,7 +190,7 @@ class Conversations:
                            message_id = excluded.message_id, role = excluded.role,
                            at = excluded.at, text = excluded.text, actions = excluded.actions,
                            project = excluded.project""",
-                    [
+                    (
                         (
                             m.conv,
                             m.position,
@@ -202,7 +202,7 @@ class Conversations:
                             m.project,
                         )
                         for m in messages
-                    ],
+                    ),
                 )
             except sqlite3.IntegrityError as error:
                 raise StoreFault(
