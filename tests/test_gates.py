@@ -2,170 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config import load_policy
-from pipeline.gates import Context, Verdict, judge, section_words
-from pipeline.gates.merging import says_more
-from pipeline.markdown import parse
+from pipeline.gates import Verdict, judge, section_words
 from pipeline.records import (
     AddCitation,
     AppendHistory,
     AppendSentences,
-    Citation,
     CitedSentence,
-    Draft,
-    Edit,
     LinkFirstMention,
-    MergeRepeat,
-    Message,
-    MoveSentence,
-    Retire,
-    Role,
     SentenceRef,
     SetSeeAlso,
     Supersede,
 )
 from pipeline.vault import apply
-
-POLICY = load_policy().gate
-
-ARTICLE = """\
----
-title: Session store
-aliases: [sessions]
-tags: [memory/decision]
-created: 2026-03-02
-updated: 2026-03-02
-mine: keep this
----
-# Session store
-
-The session store keeps logins in Postgres.[^1]
-
-## Background
-
-The cleanup job runs every 10 minutes.[^2] Expired rows are deleted in batches of 500.[^2]
-
-My own note has no source, and it stays.[^knuth]
-
-```c
-x[^9] = 1; /* based on the source material */
-```
-
-### Details
-
-- an item of mine with a source[^1]
-
-> I cannot do that, said the old server.
-
-## Operations
-
-The store is backed up to Oslo every night.[^1]
-
-## History
-
-- 2026-03-01: The cleanup job ran every hour.[^1]
-
-## See also
-
-- [[Login page]]
-
-## References
-
-[^1]: `conv:1a2b3c4d` (2026-03-02, pi, message 1) — first talk
-[^2]: `conv:1a2b3c4d` (2026-03-02, pi, messages 3–4) — first talk
-[^knuth]: Knuth, volume 1; see conv:1a2b3c4d and conv:99999999.
-"""
-
-SAID = {
-    ("1a2b3c4d", 0): (
-        "The session store keeps logins in Postgres. The cleanup job ran every hour. "
-        "The store is backed up to Oslo every night."
-    ),
-    ("1a2b3c4d", 2): "The cleanup job runs every 10 minutes.",
-    ("1a2b3c4d", 3): "Expired rows are deleted in batches of 500.",
-    ("5e6f7a8b", 0): "Sessions expire after 30 days. The table has an index on `expires_at`.",
-    ("5e6f7a8b", 1): "The cleanup job runs every 5 minutes now instead of every 10 minutes.",
-    ("5e6f7a8b", 2): "Before 2026 the store was a Redis server in Turku.",
-    ("5e6f7a8b", 3): "Yes, the session store keeps logins in Postgres.",
-    ("5e6f7a8b", 4): "The store is backed up to Oslo, every night as I said.",
-    ("5e6f7a8b", 5): "The nightly backup of the store keeps every row, of every table there is.",
-}
-EXPIRY = "Sessions expire after 30 days."
-INDEX = "The table has an index on `expires_at`."
-FASTER = "The cleanup job runs every 5 minutes."
-OLDER = "Before 2026 the store was a Redis server in Turku."
-
-
-def cite(position: int, conv: str = "5e6f7a8b") -> Citation:
-    return Citation(conv, position, position, "2026-03-09", "pi", "second talk")
-
-
-def definition(label: str, position: int) -> str:
-    return f"[^{label}]: `conv:5e6f7a8b` (2026-03-09, pi, message {position + 1}) — second talk\n"
-
-
-def said(citation: Citation) -> Sequence[Message]:
-    return [
-        Message(
-            f"{citation.conv}{position}", citation.conv, position, Role.USER,
-            datetime(2026, 3, 9, tzinfo=UTC), SAID[citation.conv, position],
-        )
-        for position in range(citation.first, citation.last + 1)
-        if (citation.conv, position) in SAID
-    ]  # fmt: skip
-
-
-def draft(*edits: Edit, words: int = 40, new: bool = False) -> Draft:
-    return Draft(
-        article="Session store",
-        title="Session store",
-        base_hash="" if new else "0" * 64,
-        bucket="session store",
-        chunks=("c1",),
-        edits=edits,
-        claims_words=words,
-    )
-
-
-CONTEXT = Context(
-    baseline_words={}, evidence=said, taken_stems=frozenset({"Session store", "Login page"})
+from tests.support_gates import (
+    ARTICLE,
+    CONTEXT,
+    EXPIRY,
+    FASTER,
+    INDEX,
+    KNUTH,
+    OLDER,
+    POLICY,
+    REDATED,
+    changed,
+    cite,
+    definition,
+    draft,
+    gate,
+    refused,
+    sentence_of,
 )
 
-
-def sentence_of(text: str, beginning: str) -> SentenceRef:
-    return next(
-        SentenceRef(block.index, index)
-        for block in parse(text).blocks
-        for index, sentence in enumerate(block.sentences)
-        if sentence.text.startswith(beginning) and block.section == "Operations"
-    )
-
-
-def gate(
-    after: str, made: Draft, before: str = ARTICLE, context: Context = CONTEXT
-) -> tuple[str, ...]:
-    verdict = judge(before, after, made, POLICY, context)
-    return verdict.refused + verdict.doubts
-
-
-def changed(text: str, *swaps: tuple[str, str]) -> str:
-    """`text` with each part replaced, which must be there exactly once."""
-    for old, new in swaps:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    return text
-
-
-REDATED = ("updated: 2026-03-02", "updated: 2026-03-10")
-KNUTH = "[^knuth]: Knuth, volume 1; see conv:1a2b3c4d and conv:99999999.\n"
 APPEND = draft(AppendSentences("Operations", (CitedSentence(EXPIRY, (cite(0),)),)))
 APPENDED = changed(
     ARTICLE,
@@ -311,11 +184,6 @@ def test_an_article_made_by_the_surgeon_passes() -> None:
 
 
 # ------------------------------------------------------------------ what does not
-
-
-def refused(after: str, made: Draft, word: str, **given: object) -> None:
-    reasons = gate(after, made, **given)  # type: ignore[arg-type]
-    assert any(word in reason for reason in reasons), reasons
 
 
 LAST = f"{EXPIRY}[^3]\n"  # the end of the section the draft appends to
@@ -476,176 +344,6 @@ def test_a_sentence_replaced_without_going_to_history_is_refused() -> None:
 def test_a_sentence_no_edit_supersedes_cannot_move_to_history() -> None:
     """Only what the draft addresses may be retired."""
     refused(SUPERSEDED, APPEND, "lose its source")
-
-
-# ------------------------------------------------------------------ what leaves its place
-
-BACKUP = "The store is backed up to Oslo every night."
-AGAIN = "Every night the store is backed up."
-TIDY = changed(
-    ARTICLE,
-    (
-        f"{BACKUP}[^1]\n",
-        f"{BACKUP}[^1] The backup keeps every row of every table.[^4]\n\n{AGAIN}[^3]\n",
-    ),
-    (KNUTH, KNUTH + definition("3", 4) + definition("4", 5)),
-)
-ROWS = "Expired rows are deleted in batches of 500."
-RETIRE = draft(Retire(SentenceRef(6, 1), "2026-03-09"), words=0)
-RETIRED = changed(
-    TIDY,
-    REDATED,
-    (f" {ROWS}[^2]", ""),
-    ("ran every hour.[^1]\n", f"ran every hour.[^1]\n- 2026-03-09: {ROWS}[^2]\n"),
-)
-MOVE = draft(MoveSentence(SentenceRef(6, 1), "Operations"), words=0)
-MOVED = changed(
-    TIDY, REDATED, (f" {ROWS}[^2]", ""), (f"{AGAIN}[^3]\n", f"{AGAIN}[^3] {ROWS}[^2]\n")
-)
-MERGE = draft(MergeRepeat(sentence_of(TIDY, BACKUP), sentence_of(TIDY, AGAIN)), words=0)
-MERGED = changed(TIDY, REDATED, (f"{AGAIN}[^3]\n\n", ""), (f"{BACKUP}[^1]", f"{BACKUP}[^1][^3]"))
-LEAVING = {"retire": (RETIRED, RETIRE), "move": (MOVED, MOVE), "merge": (MERGED, MERGE)}
-
-
-@pytest.mark.parametrize("name", LEAVING)
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_a_sentence_may_leave_its_place_as_the_draft_says(name: str, newline: str) -> None:
-    """What retires stands in History, what moves elsewhere, what repeats hands on its source."""
-    after, made = (LEAVING[name][0].replace("\n", newline), LEAVING[name][1])
-    before = TIDY.replace("\n", newline)
-    assert apply(before, made, today="2026-03-10", paragraph_sentences=5) == after
-    assert gate(after, made, before=before) == ()
-
-
-@pytest.mark.parametrize("name", LEAVING)
-def test_a_sentence_leaves_only_as_the_draft_says(name: str) -> None:
-    """None of these changes is explained by another edit, or by none."""
-    after, made = LEAVING[name]
-    for other, (_, said_otherwise) in LEAVING.items():
-        if other != name:
-            assert gate(after, said_otherwise, before=TIDY)
-    assert gate(after, draft(words=0), before=TIDY)
-    assert gate(TIDY, made, before=TIDY)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (f"- 2026-03-09: {ROWS}[^2]\n", ""),
-        (f"- 2026-03-09: {ROWS}[^2]\n", f"- 2026-03-08: {ROWS}[^2]\n"),
-        (f"- 2026-03-09: {ROWS}[^2]\n", f"- 2026-03-09: {ROWS}\n"),
-        (f"- 2026-03-09: {ROWS}[^2]\n", f"- 2026-03-09: {ROWS}[^1]\n"),
-        (f"- 2026-03-09: {ROWS}[^2]\n", f"- 2026-03-09: {ROWS}[^2]\n- 2026-03-09: {ROWS}[^2]\n"),
-        ("10 minutes.[^2]\n", f"10 minutes.[^2] {ROWS}[^2]\n"),
-        ("10 minutes.[^2]\n", "10 minutes.[^2] \n"),
-    ],
-)
-def test_a_retired_sentence_is_told_in_history_once(old: str, new: str) -> None:
-    """With its date and its source, and no longer where it stood."""
-    assert gate(changed(RETIRED, (old, new)), RETIRE, before=TIDY)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (f" {ROWS}[^2]", ""),
-        (f" {ROWS}[^2]", f" {ROWS}"),
-        (f" {ROWS}[^2]", f" {ROWS}[^1]"),
-        (f" {ROWS}[^2]", f" {ROWS}[^2][^1]"),
-        (f" {ROWS}[^2]", f" {ROWS.replace('500', '50')}[^2]"),
-        (f" {ROWS}[^2]", f" {ROWS}[^2] {ROWS}[^2]"),
-        (f" {ROWS}[^2]\n", f"\n\n## Rows\n\n{ROWS}[^2]\n"),
-        (f" {ROWS}[^2]\n\n## History", f"\n\n## History\n\n{ROWS}[^2]"),
-        ("10 minutes.[^2]\n", f"10 minutes.[^2] {ROWS}[^2]\n"),
-    ],
-)
-def test_a_moved_sentence_arrives_once_as_it_was(old: str, new: str) -> None:
-    """Under the section that the draft names, verbatim and with its sources alone."""
-    assert gate(changed(MOVED, (old, new)), MOVE, before=TIDY)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (f"{BACKUP}[^1][^3]", f"{BACKUP}[^1]"),
-        (f"{BACKUP}[^1][^3]", f"{BACKUP}[^3]"),
-        (f"{BACKUP}[^1][^3]", f"{BACKUP}[^1][^3][^2]"),
-        ("every table.[^4]", "every table.[^4][^3]"),
-        (definition("3", 4), ""),
-        (definition("3", 4), definition("3", 5)),
-    ],
-)
-def test_a_merged_repeat_loses_no_source(old: str, new: str) -> None:
-    """Each of its sources stands with the sentence that says it, and with no other."""
-    assert gate(changed(MERGED, (old, new)), MERGE, before=TIDY)
-
-
-@pytest.mark.parametrize(
-    ("again", "word"),
-    [
-        ("Every night the store is backed up to Turku.", "Turku"),
-        ("Turku has the store backed up every night.", "Turku"),
-        ("The store is backed up every night for 30 days.", "30"),
-        ("Every night the store `main.db` is backed up.", "main.db"),
-        ("The store is not backed up every night.", "denial"),
-        ("The store is wiped every night.", "too many words"),
-        ("The old store that held sessions and logins is backed up.", "too many words"),
-    ],
-)
-def test_what_says_more_is_no_repeat(again: str, word: str) -> None:
-    """A number, a name, a denial or many words of its own would be lost with it."""
-    before = changed(TIDY, (AGAIN, again))
-    refused(MERGED, MERGE, word, before=before)
-
-
-@pytest.mark.parametrize(
-    ("repeat", "kept", "says_it"),
-    [
-        ("The cache is on.", "The cache is on.", True),
-        ("Logins stay in the Postgres store.", "The Postgres store is where logins stay.", True),
-        ("Postgres keeps logins.", "Logins are kept by Postgres.", True),
-        ("缓存保存在磁盘上。", "缓存保存在磁盘上，每天清理。", True),
-        ("缓存保存在磁盘上。", "缓存不保存在磁盘上。", False),
-        ("The nightly job cache is enabled on the Oslo build host for tests.",
-         "The nightly job cache is disabled on the Oslo build host for tests.", False),
-        ("The limit is 20 MB a user.", "The limit is 20 GB a user.", False),
-        ("Run `make all` before each release of the store.",
-         "Run `make test` before each release of the store.", False),
-    ],
-)  # fmt: skip
-def test_a_repeat_is_what_the_other_sentence_says_too(
-    repeat: str, kept: str, says_it: bool
-) -> None:
-    """In another order or form, yes; with another word in the same place it may be the opposite."""
-    assert (not says_more(repeat, kept)) is says_it
-
-
-def test_a_source_a_sentence_gains_from_its_repeat_must_support_it() -> None:
-    """The repeat may say less than the sentence that stays: its source then does not carry it."""
-    before = changed(TIDY, (definition("3", 4), definition("3", 2)))
-    after = changed(MERGED, (definition("3", 4), definition("3", 2)))
-    refused(after, MERGE, "not supported", before=before)
-
-
-@pytest.mark.parametrize("mark", ["", "[^knuth]"])
-def test_the_users_sentences_never_leave_their_place(mark: str) -> None:
-    """What no conversation backs is the user's, with a footnote of their own too."""
-    before = changed(TIDY, (f"{ROWS}[^2]", f"{ROWS}{mark}"), (f"{AGAIN}[^3]", f"{AGAIN}{mark}"))
-    before = changed(before, (definition("3", 4), ""))
-    for _, made in LEAVING.values():
-        after = apply(before, made, today="2026-03-10", paragraph_sentences=5)
-        refused(after, made, "the user's own", before=before)
-    kept = changed(TIDY, (f"{BACKUP}[^1]", f"{BACKUP}{mark}"))
-    after = apply(kept, MERGE, today="2026-03-10", paragraph_sentences=5)
-    refused(after, MERGE, "the user's own", before=kept)
-
-
-def test_a_footnote_of_the_user_is_not_lost_with_a_repeat() -> None:
-    """It goes where the sources go."""
-    before = changed(TIDY, (f"{AGAIN}[^3]", f"{AGAIN}[^3][^knuth]"))
-    after = apply(before, MERGE, today="2026-03-10", paragraph_sentences=5)
-    assert f"{BACKUP}[^1][^3][^knuth]" in after
-    refused(MERGED, MERGE, "its footnote [^knuth]", before=before)
 
 
 # ------------------------------------------------------------------ amounts
