@@ -114,7 +114,16 @@ def told(vault: Vault, stem: str, before: str, news: Sequence[News]) -> Night:
 
 def whole_night(vault: Vault, stem: str, before: str) -> Night:
     """All the news of an article at once, and a link under See also."""
-    news = vault.news_of(stem)
+    return _night_with_links(vault, stem, before, vault.news_of(stem))
+
+
+def short_night(vault: Vault, stem: str, before: str) -> Night:
+    """One piece of news of each kind, and a link under See also."""
+    news = {one.kind: one for one in reversed(vault.news_of(stem))}
+    return _night_with_links(vault, stem, before, list(news.values())[::-1])
+
+
+def _night_with_links(vault: Vault, stem: str, before: str, news: Sequence[News]) -> Night:
     other = next(name for name in vault.pages if name != stem and f"[[{name}]]" not in before)
     edits = [edit for one in news for edit in edits_of(one, vault, before)]
     claims = [one.text for one in news if one.cites]

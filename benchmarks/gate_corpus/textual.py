@@ -12,7 +12,7 @@ from benchmarks.gate_corpus import (  # noqa: F401
     damage_sentences,
     damage_signs,
 )
-from benchmarks.gate_corpus.cases import Case, whole_night
+from benchmarks.gate_corpus.cases import Case, short_night
 from benchmarks.gate_corpus.legitimate import pages
 from benchmarks.gate_corpus.mutating import MUTATORS
 
@@ -21,7 +21,7 @@ _ARTICLES = 4  # each mutator damages this many
 
 def textual() -> Iterator[Case]:
     """Every mutator over some of the articles it applies to, other ones each time."""
-    nights = [whole_night(vault, stem, before) for vault, stem, before in pages()]
+    nights = [short_night(vault, stem, before) for vault, stem, before in pages()]
     for number, (kind, expected, mutator) in enumerate(MUTATORS):
         found = []
         for turn in range(len(nights)):

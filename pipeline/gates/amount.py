@@ -120,17 +120,29 @@ def _scaffold(page: Page) -> int:
 
 def _repeats(new: Sequence[Cited], fresh: Sequence[Cited]) -> list[str]:
     reasons = []
+    told = {one.text: Counter(content_words(one.text)) for one in new}
     for sentence in fresh:
-        others = [o for o in new if o is not sentence and not _is_return(sentence, o)]
-        if any(other.text.casefold() == sentence.text.casefold() for other in others):
+        near = [
+            other
+            for other in new
+            if other is not sentence
+            and _may_repeat(told[sentence.text], told[other.text])
+            and not _is_return(sentence, other)
+        ]
+        if any(other.text.casefold() == sentence.text.casefold() for other in near):
             reasons.append(f"“{shown(sentence.text)}” would stand there twice")
-        elif len(content_words(sentence.text)) >= _FEWEST_WORDS_TO_REPEAT:
+        elif told[sentence.text].total() >= _FEWEST_WORDS_TO_REPEAT:
             reasons += [
                 f"“{shown(sentence.text)}” repeats “{shown(other.text)}”"
-                for other in others
+                for other in near
                 if similarity(sentence.text, other.text) >= _REPEATS
             ]
     return reasons
+
+
+def _may_repeat(a: Counter[str], b: Counter[str]) -> bool:
+    """Whether enough words agree for two sentences to be compared in full, which is slow."""
+    return 2 * (a & b).total() >= _REPEATS * (a.total() + b.total())
 
 
 def _is_return(a: Cited, b: Cited) -> bool:
