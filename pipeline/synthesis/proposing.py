@@ -85,33 +85,42 @@ def _splits(
 def _topic(
     current: Sequence[Statement], own: ArticleEntry, taken: set[str], desk: Desk
 ) -> tuple[str, list[Statement]]:
-    """The topic that holds most sentences, over half of them, and these; "" if there is none.
+    """The topic that over half of these sentences are about, and they; "" if there is none.
 
-    A section's heading, unless it names a kind of statement as the shipped ones do, or a word that
-    is not in the article's own names.
+    A section under a heading that is no kind of statement, as the shipped ones are; else the most
+    frequent word that is not in the article's own names.
     """
+    for about in (_by_heading(current, desk), _by_word(current, own)):
+        best = [
+            (topic, found)
+            for topic, found in about.items()
+            if len(found) > _MOST * len(current) and normalised(topic) not in taken
+        ]
+        if best:
+            return max(best, key=lambda pair: len(pair[1]))
+    return "", []
+
+
+def _by_heading(current: Sequence[Statement], desk: Desk) -> dict[str, list[Statement]]:
     kinds = {normalised(heading) for heading in desk.policy.headings.values()}
     about: dict[str, list[Statement]] = {}
     for statement in current:
         if statement.section and normalised(statement.section) not in kinds:
             about.setdefault(statement.section, []).append(statement)
+    return about
+
+
+def _by_word(current: Sequence[Statement], own: ArticleEntry) -> dict[str, list[Statement]]:
+    """Each word, as it is spelled most often, with the sentences that hold it in any form."""
     named = {fold(word) for name in _names(own) for word in words(name)}
     spelled: dict[str, Counter[str]] = {}
     holding: dict[str, list[Statement]] = {}
     for statement in current:
         spoken = {fold(word): word for word in words(statement.text) if _could_name(word)}
-        for stem, word in spoken.items():
-            if stem not in named:
-                spelled.setdefault(stem, Counter())[word] += 1
-                holding.setdefault(stem, []).append(statement)
-    for stem, found in holding.items():
-        about.setdefault(spelled[stem].most_common(1)[0][0], found)
-    best = [
-        (topic, found)
-        for topic, found in about.items()
-        if len(found) > _MOST * len(current) and normalised(topic) not in taken
-    ]
-    return max(best, key=lambda pair: len(pair[1]), default=("", []))
+        for stem in spoken.keys() - named:
+            spelled.setdefault(stem, Counter())[spoken[stem]] += 1
+            holding.setdefault(stem, []).append(statement)
+    return {spelled[stem].most_common(1)[0][0]: holding[stem] for stem in sorted(holding)}
 
 
 def _could_name(word: str) -> bool:
