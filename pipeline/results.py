@@ -27,13 +27,6 @@ class RunResults:
     problems: list[str] = field(default_factory=list)
     failure: str = ""
 
-    def to_tell(self) -> bool:
-        """Whether something happened that the user should hear of although no article changed.
-
-        Problems alone do not: they last for nights, and would add a section to each.
-        """
-        return bool(self.rejected or self.held or self.failure)
-
     def as_json(self) -> dict[str, Any]:
         """The versioned form."""
         return {

@@ -88,6 +88,8 @@ def lines(state: dict[str, Any]) -> list[str]:
     ]
     if last and last["results"].get("failure"):
         told.insert(1, f"          {last['results']['failure']}")
+    if last:
+        told += [f"noticed   {problem}" for problem in last["results"].get("problems", [])]
     for source, at in state["read_up_to"].items():
         told.append(f"source    {source}, read up to {at}")
     if state["counts"]:

@@ -165,7 +165,7 @@ def test_a_deleted_article_does_not_come_back(home: Path, config: Config) -> Non
     changelog = (config.vault / "Meta" / "Changelog.md").read_text(encoding="utf-8")
     assert "1 new claims about it" in changelog or "1 new claim about it" in changelog
     # the deletion is the user's to commit
-    assert git(config, "status", "--porcelain") == " D articles/Lantern project.md\n"
+    assert git(config, "status", "--porcelain") == ' D "articles/Lantern project.md"\n'
     assert_settled(config, knowing(NEWS))
 
 
@@ -533,6 +533,31 @@ def test_a_read_only_article_is_left_alone(home: Path, config: Config) -> None:
     assert run_night(config, knowing(NEWS), at=LAST).status == "done"
     assert NEWS in text(config)
     assert_settled(config, knowing(NEWS), at=LAST + timedelta(days=1))
+
+
+def test_a_changelog_that_cannot_be_written_tells_all_when_it_can(
+    home: Path, config: Config
+) -> None:
+    """Write-protected for six nights of news, it is never given up; the articles go on."""
+    changelog = config.vault / "Meta" / "Changelog.md"
+    changelog.chmod(0o444)
+    before = changelog.read_bytes()
+    said = [
+        f"The Lantern login page has a button {number} pixels wide." for number in range(41, 47)
+    ]
+    for number, claim in enumerate(said):
+        start = LATER + timedelta(days=number)
+        say(home, claim, session=f"3b1f0c2a-7d6e-4f50-9a1b-{number:012x}", start=start)
+        night = run_night(config, knowing(*said), at=MORROW + timedelta(days=number))
+        assert night.status == "done"
+        assert any("changelog was not written" in problem for problem in night.results.problems)
+        assert claim in text(config)
+    assert changelog.read_bytes() == before
+    changelog.chmod(0o644)
+    run_night(config, knowing(*said), at=MORROW + timedelta(days=7))
+    after = changelog.read_text(encoding="utf-8")
+    assert after.count("- updated [[Lantern project") == 6
+    assert_settled(config, knowing(*said), at=MORROW + timedelta(days=8))
 
 
 def test_an_announced_page_turned_read_only_does_not_stop_later_nights(

@@ -1,23 +1,26 @@
 """What the night did → one section of Meta/Changelog.md, newest first. No model.
 
-A night that changed nothing and refused nothing writes nothing.
+A night that changed nothing writes only what is not told yet: a failure that lasts is told when it
+is first seen, when it changes and when it is given up, not every night.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from pipeline.chronicle import CHANGELOG, change_line, counted, said
+from pipeline.errors import VaultFault
 from pipeline.prose import plain
 from pipeline.publish import Press, publish
-from pipeline.records import Change, Done, Failed, Outcome
+from pipeline.records import Change, Done, Outcome, Skipped
 from pipeline.results import RunResults
 from pipeline.stages import Desk
 from pipeline.store.ledger import Folding, PageFile
-from pipeline.vault import ChangedUnderneath, prepend_section
+from pipeline.vault import prepend_section
 
 NAME = "changelog"
 
@@ -37,7 +40,7 @@ def key(job: Section) -> str:  # noqa: ARG001 - there is one such job a run
 def pending(desk: Desk) -> list[Section]:
     """The section to be written, if there is anything to tell that is not told yet."""
     changes = desk.store.ledger.unreported_changes()
-    if not changes and not desk.results.to_tell():
+    if not changes and not _has_news(desk):
         return []
     if f"run {desk.run}" in desk.vault.meta("Changelog.md"):
         return []
@@ -50,7 +53,10 @@ def work(jobs: Sequence[Section], desk: Desk) -> list[Section]:  # noqa: ARG001
 
 
 def keep(result: Section, desk: Desk) -> Outcome:
-    """Publish the page with the section on top."""
+    """Publish the page with the section on top.
+
+    Where that cannot be, the next night tells of these changes too: it never rests or is parked.
+    """
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
     after = prepend_section(desk.vault.meta("Changelog.md"), result.text)
     try:
@@ -63,9 +69,29 @@ def keep(result: Section, desk: Desk) -> Outcome:
             trailers={"Run": desk.run},
             folding=Folding(reports=True),
         )
-    except ChangedUnderneath as error:
-        return Failed((str(error),))
+    except VaultFault as error:
+        problem = f"the changelog was not written: {error}"
+        if problem not in desk.results.problems:
+            desk.results.problems.append(problem)
+        return Skipped(problem)
     return Done()
+
+
+def _has_news(desk: Desk) -> bool:
+    """Whether the night that changed no article has something to tell that the page does not."""
+    results = desk.results
+    page = desk.vault.meta("Changelog.md")
+    # what lasts stands in every section, so it is told if it stands in the newest
+    newest = "".join(re.split(r"^## ", page, maxsplit=2, flags=re.MULTILINE)[1:2]).splitlines()
+    tries = {f"{attempt.stage}: {attempt.job}": attempt for attempt in desk.store.ledger.attempts()}
+    told = page.splitlines()
+    for job, reasons in results.rejected:
+        attempt = tries.get(job)
+        if attempt is None or attempt.count == 1 or attempt.parked:
+            return True
+        if _rejected_line(job, reasons) not in told:
+            return True
+    return bool(results.held) or any(line not in newest for line in _trouble_lines(results))
 
 
 def _section(changes: Sequence[Change], desk: Desk) -> str:
@@ -76,9 +102,8 @@ def _section(changes: Sequence[Change], desk: Desk) -> str:
         "",
         *(change_line(change, desk.store, desk.config.zone) for change in changes),
         *(_held_line(article, reasons, desk) for article, reasons in results.held),
-        *_rejected_lines(results),
-        *(f"- {plain(problem)}" for problem in results.problems),
-        *([f"- ended early: {plain(results.failure)}"] if results.failure else []),
+        *_rejected_lines(desk),
+        *_trouble_lines(results),
         "",
         _totals(changes, desk),
     ]
@@ -111,12 +136,31 @@ def _held_line(article: str, reasons: Sequence[str], desk: Desk) -> str:
     return f"- held {named}: {said(reasons)} (see it with `memory review`)"
 
 
-def _rejected_lines(results: RunResults) -> list[str]:
-    if not results.rejected:
-        return []
-    lines = [f"- rejected {counted(len(results.rejected), 'draft')}, tried again another night:"]
-    lines += [f"    - {plain(job)}: {said(reasons)}" for job, reasons in results.rejected]
+def _rejected_lines(desk: Desk) -> list[str]:
+    rejected = desk.results.rejected
+    tries = {f"{a.stage}: {a.job}": a.count for a in desk.store.ledger.attempts() if a.parked}
+    resting = [(job, reasons) for job, reasons in rejected if job not in tries]
+    parked = [(job, reasons) for job, reasons in rejected if job in tries]
+    lines = []
+    if resting:
+        lines.append(f"- rejected {counted(len(resting), 'draft')}, tried again another night:")
+        lines += [_rejected_line(job, reasons) for job, reasons in resting]
+    if parked:
+        most = max(tries[job] for job, _ in parked)
+        lines.append(
+            f"- parked {counted(len(parked), 'draft')}, not tried again after {most} tries:"
+        )
+        lines += [_rejected_line(job, reasons) for job, reasons in parked]
     return lines
+
+
+def _rejected_line(job: str, reasons: Sequence[str]) -> str:
+    return f"    - {plain(job)}: {said(reasons)}"
+
+
+def _trouble_lines(results: RunResults) -> list[str]:
+    lines = [f"- {plain(problem)}" for problem in results.problems]
+    return [*lines, f"- ended early: {plain(results.failure)}"] if results.failure else lines
 
 
 def _totals(changes: Sequence[Change], desk: Desk) -> str:

@@ -16,11 +16,13 @@ from pipeline.prose import flat
 from pipeline.records import Chunk, Conversation, Done, Message, Outcome
 from pipeline.segmentation import Turn, segments, word_vectors
 from pipeline.stages import Desk
-from pipeline.text import content_words
+from pipeline.support.answering import no_answer
+from pipeline.text import content_words, words
 from pipeline.transcript import gist, line
 
 NAME = "chunk"
 _DROP = "drop"
+_LABEL_CHARACTERS = 120
 _LABEL_WORDS = 9  # of the chunk's beginning, speaker included, when the model gives no label
 
 
@@ -156,9 +158,19 @@ def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
         grammar=prompt.grammar,
     )
     return [
-        flat(reply.text).strip(" .") or " ".join(text.split()[1:_LABEL_WORDS])
+        _label(reply.text) or " ".join(text.split()[1:_LABEL_WORDS])
         for reply, text in zip(replies, texts, strict=True)
     ]
+
+
+def _label(text: str) -> str:
+    """The model's label, cut to length; "" when it says nothing, one thing over and over, or is
+    no answer at all.
+    """
+    label = flat(text)
+    said = words(label.casefold())
+    hollow = 2 * len(set(said)) <= len(said) or no_answer(label)  # of no word, too
+    return "" if hollow else label[:_LABEL_CHARACTERS].strip(" .")
 
 
 def _speaks_of(said: str, topic: str) -> bool:

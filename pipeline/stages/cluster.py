@@ -21,10 +21,12 @@ from pipeline.records import Assignment, Bucket, BucketState, Chunk, Done, Outco
 from pipeline.segmentation import word_vectors
 from pipeline.stages import Desk
 from pipeline.store.buckets import normalised
+from pipeline.support.answering import no_answer
 from pipeline.text import similarity
 from pipeline.transcript import gist
 
 NAME = "cluster"
+_NAME_CHARACTERS = 80  # what is longer is no name
 _LETTERS = "ABCDEFGH"
 _NONE = "none of these"
 _NOT_IN_NAMES = re.compile(r"[<>\[\]{}()|%`$^#*\\/~=!]+")
@@ -259,7 +261,9 @@ def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
     )[0]
-    name = _nameable(reply.text) if reply.finish == "stop" else ""
+    given = flat(reply.text)
+    usable = reply.finish == "stop" and len(given) <= _NAME_CHARACTERS and not no_answer(given)
+    name = _nameable(given) if usable else ""
     return name or _nameable(chunk.label) or "Untitled"
 
 
