@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pipeline import assemble
@@ -24,8 +24,8 @@ from pipeline.config import Config
 from pipeline.footnotes import citations_of
 from pipeline.gates import Verdict
 from pipeline.markdown import parse
-from pipeline.models import Ask
-from pipeline.records import Bucket, Chunk, Claim, ClaimKind, Done, Skipped
+from pipeline.models import Ask, Choice
+from pipeline.records import AppendSentences, Bucket, Chunk, Claim, ClaimKind, Done, Skipped
 from pipeline.stages import Desk, synthesize
 from pipeline.store.ledger import PageFile
 from pipeline.synthesis.folding import Folded, fold
@@ -280,6 +280,11 @@ def _sheet(ask: Ask) -> tuple[str, str]:
     return old.strip(), new.strip()
 
 
+def _unwritten(purpose: str, ask: Ask) -> str:
+    assert purpose == "synthesize/compose"
+    return "no JSON: the claims are used as they are"
+
+
 def _model(language: Language) -> CannedModel:
     def choose(purpose: str, ask: Ask) -> str:
         if purpose == "synthesize/section":
@@ -287,11 +292,18 @@ def _model(language: Language) -> CannedModel:
         assert purpose == "synthesize/relation"
         return language.relation(*_sheet(ask))
 
-    def write(purpose: str, ask: Ask) -> str:
-        assert purpose == "synthesize/compose"
-        return "no JSON: the claims are used as they are"
+    return CannedModel(choose, _unwritten)
 
-    return CannedModel(choose, write)
+
+class CountingModel(CannedModel):
+    """Remembers how many asks came in each batch of a choice."""
+
+    batches: tuple[int, ...] = ()
+
+    def choose(self, asks: Sequence[Ask], *, stage: str, purpose: str) -> list[Choice]:
+        """As any canned model."""
+        self.batches += (len(asks),)
+        return super().choose(asks, stage=stage, purpose=purpose)
 
 
 @pytest.fixture
@@ -356,16 +368,20 @@ def _nights(told: Told, nights: Nights, desk: Desk) -> Iterator[Folded]:
         yield fold(Bucket(TITLE), chunks, desk)
 
 
-def _told(desk: Desk, conv: str, texts: Sequence[str], start: datetime) -> Chunk:
-    """A conversation whose messages each say one thing, with its claims."""
+def _told(
+    desk: Desk, conv: str, texts: Sequence[str], start: datetime, claims: Sequence[str] = ()
+) -> Chunk:
+    """A conversation whose messages each say one thing, or its first one all the claims."""
     fill(desk.store, conv, texts, start=start)
     made = chunk(desk.store, conv, 0, len(texts) - 1)
     desk.store.chunks.replace_tail(conv, [made])
-    claims = [
-        Claim(f"{made.id}-{i}", made.id, i, text, ClaimKind.FACT, (i,), 1.0)
-        for i, text in enumerate(texts)
-    ]
-    desk.store.claims.save(made.id, claims)
+    desk.store.claims.save(
+        made.id,
+        [
+            Claim(f"{made.id}-{i}", made.id, i, text, ClaimKind.FACT, (0 if claims else i,), 1.0)
+            for i, text in enumerate(claims or texts)
+        ],
+    )
     return made
 
 
@@ -407,6 +423,16 @@ def check(language: Language, article: Article) -> None:
     assert "conv:" in entry and all(text.rstrip(".。") in entry for text in language.cause)
 
 
+def many_orders(examples: int) -> settings:
+    """Every order counts, and each is short already: none is looked for that is shorter."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+
+
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_usual_order_of_nights(name: str, config: Config) -> None:
     """Updates, a return, a repeat, a bridge, a contradiction, in every language, one a night."""
@@ -430,11 +456,7 @@ def test_all_in_one_night(name: str, config: Config) -> None:
     check(language, folded(language.told, [CONVS], _model(language), config))
 
 
-@settings(
-    max_examples=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@many_orders(20)
 @given(st.sampled_from(sorted(LANGUAGES)), st.permutations(CONVS), st.sets(st.integers(1, 6)))
 def test_any_order_in_any_nights(
     config: Config, name: str, convs: list[str], cuts: set[int]
@@ -473,11 +495,7 @@ def test_every_order_of_going_back_twice(config: Config) -> None:
         }, order
 
 
-@settings(
-    max_examples=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@many_orders(30)
 @given(
     st.lists(st.integers(0, 3), min_size=4, max_size=6),
     st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3))).map(frozenset),
@@ -504,3 +522,43 @@ def test_a_model_that_answers_at_random(
     }
     gone = {texts[value] for value in last} - set(article.current)
     assert gone <= {text for text, _, _ in article.past}
+
+
+def test_a_fuller_and_a_shorter_sentence_both_stand(config: Config) -> None:
+    """What one conversation leaves out, another may not swallow: the fuller could come later."""
+    full = "The Lantern importer reads files in blocks of 64 MB with 4 workers."
+    told = dict(zip(CONVS, ([full], [ENGLISH.files]), strict=False))
+    for order in permutations(told):
+        model = CannedModel(lambda purpose, ask: "unrelated")
+        article = folded(told, [[conv] for conv in order], model, config)
+        assert article.current == {full: {CONVS[0]}, ENGLISH.files: {CONVS[1]}}, order
+    # within one conversation the order is that of the talk
+    told = {CONVS[0]: [full, ENGLISH.files]}
+    assert folded(told, [[CONVS[0]]], CannedModel(), config).current == {full: {CONVS[0]}}
+
+
+def test_one_claim_asks_a_few_questions_at_once(config: Config) -> None:
+    """However many sentences are alike: one batch, no longer than the policy says."""
+    kept = ("sessions", "logs", "mails", "keys", "files", "pages", "links", "notes", "drafts")
+    texts = [f"The Lantern retention job keeps {what} for 45 days." for what in kept]
+    told = dict(zip(CONVS, (texts, [ENGLISH.chain[1]]), strict=False))
+    model = CountingModel(lambda purpose, ask: "unrelated", _unwritten)
+    article = folded(told, [[CONVS[0]], [CONVS[1]]], model, config)
+    assert len(article.current) == len(kept) + 1
+    with _desk(config, model) as desk:
+        bound = desk.policy.synthesize.relations
+    assert max(model.batches) == model.batches[-1] == bound < len(kept)
+    last = [asked.ask for asked in model.asked[-bound:]]
+    assert all(_sheet(ask)[1] == ENGLISH.chain[1] for ask in last)
+    assert ENGLISH.chain[0] in {_sheet(ask)[0] for ask in last}, "the most alike are asked about"
+
+
+def test_one_message_outdates_nothing_it_says_itself(config: Config) -> None:
+    """Evidence of one time is never asked about, so neither goes."""
+    model = CannedModel()
+    told = {CONVS[0]: [f"{ENGLISH.chain[0]} {ENGLISH.chain[1]}"]}
+    with _desk(config, model) as desk:
+        made = _told(desk, CONVS[0], told[CONVS[0]], DAY, claims=ENGLISH.chain[:2])
+        draft = fold(Bucket(TITLE), [made], desk).draft
+    added = [s.text for e in draft.edits if isinstance(e, AppendSentences) for s in e.sentences]
+    assert sorted(added) == sorted(ENGLISH.chain[:2])

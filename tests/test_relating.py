@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import assemble
-from pipeline.models import Ask, Choice
+from pipeline.models import Choice
 from pipeline.stages import Desk
 from pipeline.synthesis.relating import (
     RELATION,
@@ -25,14 +24,11 @@ from pipeline.synthesis.relating import (
 )
 from tests.doubles import CannedModel, HashEmbedder
 from tests.support_night import NIGHT, make_vault
-from tests.test_order import LANGUAGES
+from tests.test_order import LANGUAGES, CountingModel
 
 DUPLICATE = 0.92
-WORDS = st.sampled_from(
-    ["the", "Lantern", "job", "keeps", "not", "45", "30 days", "sessions", "in", "Postgres", "Der"]
-    + ["db/x.sql", "灯台", "は", "保存", "חדש", "מגדלור"]
-)
-SENTENCES = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
+SAID = "the Lantern job keeps not 45 30 days in Postgres Der db/x.sql 灯台 は 保存 חדש מגדלור"
+SENTENCES = st.lists(st.sampled_from(SAID.split()), min_size=1, max_size=12).map(" ".join)
 
 
 @given(SENTENCES, SENTENCES)
@@ -152,16 +148,6 @@ def test_another_wording_is_no_update() -> None:
 # ------------------------------------------------------------------ what the model is asked
 
 
-class Counting(CannedModel):
-    """Remembers how many asks came in each batch."""
-
-    batches: list[int]
-
-    def choose(self, asks: Sequence[Ask], *, stage: str, purpose: str) -> list[Choice]:
-        self.batches = [*getattr(self, "batches", []), len(asks)]
-        return super().choose(asks, stage=stage, purpose=purpose)
-
-
 def a_desk(model: CannedModel) -> Desk:
     """A desk for pure questions."""
     return assemble.desk(
@@ -176,12 +162,12 @@ def a_desk(model: CannedModel) -> Desk:
 def test_pairs_are_asked_in_one_batch_and_once(home: Path) -> None:
     """Older first; what is known is not asked again, and an unsure answer is none."""
     unsure = Choice(("same", "updates", "contradicts", "unrelated"), (0.1, 0.4, 0.3, 0.2))
-    model = Counting(["updates", unsure])
+    model = CountingModel(["updates", unsure])
     desk = a_desk(model)
     relations = Relations(desk, "")
     assert relations.of([("A", "B"), ("A", "C"), ("A", "B")]) == ["updates", "", "updates"]
     assert relations.of([("A", "C")]) == [""]
-    assert model.batches == [2]
+    assert model.batches == (2,)
     assert [asked.ask.prompt for asked in model.asked] == ["Old: A\nNew: B", "Old: A\nNew: C"]
     desk.store.close()
 
