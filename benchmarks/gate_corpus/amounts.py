@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.gate_corpus.cases import (
+    PARAGRAPH,
     Case,
     Expected,
     Night,
@@ -45,15 +46,21 @@ def _long(sentences: int) -> tuple[Vault, str]:
         for n in range(sentences)
     ]
     vault = vaults()[0]
-    spoken = conversation(_CONV, [("user", " ".join(said))])
+    groups = [said[a : a + PARAGRAPH] for a in range(0, sentences, PARAGRAPH)]
+    spoken = conversation(_CONV, [("user", " ".join(group)) for group in groups])
     vault = replace(vault, conversations={**vault.conversations, _CONV: spoken})
     lines = "\n\n".join(
-        " ".join(f"{s}[^1]" for s in said[a : a + 5]) for a in range(0, sentences, 5)
+        " ".join(f"{sentence}[^{label}]" for sentence in group)
+        for label, group in enumerate(groups, 1)
+    )
+    notes = "".join(
+        f"[^{label}]: `conv:{_CONV}` (2026-09-09, pi, message {label}) — Something said\n"
+        for label in range(1, len(groups) + 1)
     )
     page = (
         "---\ntitle: Trees\naliases: []\ntags: []\ncreated: 2026-09-09\nupdated: 2026-09-09\n---\n"
         f"# Trees\n\n## Background\n\n{lines}\n\n## References\n\n"
-        f"[^1]: `conv:{_CONV}` (2026-09-09, pi, message 1) — Something said\n"
+        f"{notes}"
     )
     return replace(vault, pages={**vault.pages, "Trees": page}), page
 
@@ -124,15 +131,17 @@ def _sections_emptied() -> Iterator[Case]:
 
 def _floods() -> Iterator[Case]:
     """Far more true, cited sentences than claims were folded; and one claim many times over."""
-    vault, page = _long(120)
+    vault, page = _long(80)
     said = [s.text for b in parse(page).blocks if b.kind is Kind.PARAGRAPH for s in b.sentences]
-    citation = vault.citation(_CONV, 0, 0)
+    citations = tuple(
+        vault.citation(_CONV, n // PARAGRAPH, n // PARAGRAPH) for n in range(len(said))
+    )
     stem = "Session store"
     before = vault.pages[stem]
-    sentences = tuple(CitedSentence(text, (citation,)) for text in said[:60])
+    sentences = tuple(CitedSentence(said[n], (citations[n],)) for n in range(60))
     made = night(vault, stem, before, [AppendSentences("Background", sentences)], said[:2])
     yield made.case("a flood", "sixty sentences for two claims", Expected.STOPPED)
-    again = tuple(CitedSentence(said[0], (citation,)) for _ in range(6))
+    again = tuple(CitedSentence(said[0], citations[:1]) for _ in range(6))
     made = night(vault, stem, before, [AppendSentences("Background", again)], said[:6])
     yield made.case("repeated sentences", "six times", Expected.REFUSED)
     for number, (one, other) in enumerate(_RESTATED):

@@ -143,7 +143,7 @@ def new_sentence_in_every_section(made: Night) -> str | None:
 
 @damage("uncited words appended")
 def five_thousand_words(made: Night) -> str | None:
-    filler = " ".join(f"And then thing {n} happened in town." for n in range(800))
+    filler = " ".join(f"And then the {n}th of them, x{n}y, went to town." for n in range(550))
     return f"{made.after}\n{filler}\n"
 
 

@@ -15,6 +15,7 @@ from pipeline.text import content_words, prose_words, similarity, words
 _STRUCTURE_WORDS = 20
 _HISTORY_LINE_WORDS = 3
 _REPEATS = 0.97
+_LONG = 17  # content words from which on a repeat may have one of its own; shorter ones have none
 _FEWEST_WORDS_TO_REPEAT = 4
 _FEWEST_OUTDATED = 3  # fewer are the course of things, in a short article too
 _CLOSING = frozenset(name.casefold() for name in (HISTORY, SEE_ALSO, REFERENCES))
@@ -119,30 +120,25 @@ def _scaffold(page: Page) -> int:
 
 
 def _repeats(new: Sequence[Cited], fresh: Sequence[Cited]) -> list[str]:
+    matter = {one.text: Counter(content_words(one.text)) for one in new}
+    alike: dict[frozenset[tuple[str, int]], list[Cited]] = {}
+    for one in new:
+        alike.setdefault(frozenset(matter[one.text].items()), []).append(one)
+    long = [one for one in new if matter[one.text].total() >= _LONG]
     reasons = []
-    told = {one.text: Counter(content_words(one.text)) for one in new}
     for sentence in fresh:
-        near = [
-            other
-            for other in new
-            if other is not sentence
-            and _may_repeat(told[sentence.text], told[other.text])
-            and not _is_return(sentence, other)
-        ]
+        own = matter[sentence.text]
+        near = long if own.total() >= _LONG else alike[frozenset(own.items())]
+        near = [o for o in near if o is not sentence and not _is_return(sentence, o)]
         if any(other.text.casefold() == sentence.text.casefold() for other in near):
             reasons.append(f"“{shown(sentence.text)}” would stand there twice")
-        elif told[sentence.text].total() >= _FEWEST_WORDS_TO_REPEAT:
+        elif own.total() >= _FEWEST_WORDS_TO_REPEAT:
             reasons += [
                 f"“{shown(sentence.text)}” repeats “{shown(other.text)}”"
                 for other in near
                 if similarity(sentence.text, other.text) >= _REPEATS
             ]
     return reasons
-
-
-def _may_repeat(a: Counter[str], b: Counter[str]) -> bool:
-    """Whether enough words agree for two sentences to be compared in full, which is slow."""
-    return 2 * (a & b).total() >= _REPEATS * (a.total() + b.total())
 
 
 def _is_return(a: Cited, b: Cited) -> bool:
