@@ -103,6 +103,26 @@ def test_a_sentence_the_user_rewrote_is_answered_not_replaced(config: Config) ->
     assert NEW in (config.vault / "Talk" / "Lantern project.md").read_text(encoding="utf-8")
 
 
+def test_a_sentence_of_the_users_own_is_answered_not_replaced(config: Config) -> None:
+    """P7: what they wrote without a source stays; later news stand beside it and on Talk."""
+    path = config.vault / "articles" / "Lantern project.md"
+    own = "The Lantern retention job keeps sessions for 40 days.\n"
+    path.write_text(lantern(config).replace("## Background", own + "\n## Background"))
+    script = Script(
+        {
+            "synthesize/relation": lambda ask: (
+                "updates" if "40 days.\nNew:" in ask.prompt else "unrelated"
+            )
+        },
+        says("updates").claims,
+    )
+    text = night(config, script, NEW, NIGHT + timedelta(hours=5), LATER_SESSION)
+    current, history = parts(text)
+    assert own in current and NEW in current and "40 days" not in history
+    talk = (config.vault / "Talk" / "Lantern project.md").read_text(encoding="utf-8")
+    assert f"{NEW} (`conv:" in talk and own.strip() in talk
+
+
 def test_a_deleted_sentence_does_not_come_back(config: Config) -> None:
     """P7: said again in another conversation, it stays deleted."""
     path = config.vault / "articles" / "Lantern project.md"

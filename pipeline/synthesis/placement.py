@@ -98,7 +98,9 @@ def place(
     """
     written = desk.store.ledger.written_sentences(stem) if stem else frozenset()
     standing = statements(page, written, desk) if page else []
-    placing = _Placing(claims, standing, written, desk, rules)
+    # what went into another sentence is missing, but nobody deleted it
+    owned = written - desk.store.ledger.merged(stem)
+    placing = _Placing(claims, standing, owned, desk, rules)
     for evidenced in sorted(claims, key=lambda e: (e.at, e.claim.chunk_id, e.claim.ordinal)):
         placing.take(evidenced)
     return placing.plan(page)
@@ -166,11 +168,13 @@ class _Placing:
         least = self._policy.duplicate
         twins = (s for like, s in near if like >= least and is_repeat(text, s.text, least))
         twin = next(twins, None)
-        if twin is None and any(is_repeat(text, gone, least) for gone in self._deleted):
+        # they deleted it, or it was merged into a fuller one, which then gets the citation
+        gone = twin is None and any(is_repeat(text, old, least) for old in self._deleted)
+        alike = self._alike(near, text)
+        twin = twin or next((s for s in alike if _says_it(s, evidenced, also_fuller=gone)), None)
+        if twin is None and gone:
             self._known += 1
             return
-        alike = self._alike(near, text)
-        twin = twin or next((s for s in alike if _says_it(s, evidenced)), None)
         fresh = Statement(text, evidenced.at, list(evidenced.citations), kind=evidenced.claim.kind)
         relations = self._related(fresh, alike) if twin is None else []
         twin = twin or next((s for s, relation in relations if relation == SAME), None)
@@ -355,7 +359,7 @@ def _edits(statement: Statement, successor: Statement | None) -> Iterator[Edit]:
             yield Supersede(ref, _cited(successor), _date(statement))
 
 
-def _says_it(statement: Statement, evidenced: Evidenced) -> bool:
+def _says_it(statement: Statement, evidenced: Evidenced, *, also_fuller: bool) -> bool:
     """Whether a statement on the matter of a claim says all the claim does.
 
     It may say more only where the claim can never have been the first: of the user's sentences,
@@ -365,7 +369,9 @@ def _says_it(statement: Statement, evidenced: Evidenced) -> bool:
     text = evidenced.claim.text
     own = {citation.conv for citation in evidenced.citations}
     follows = not statement.ours or any(c.conv in own for c in statement.citations)
-    return says_no_more(text, statement.text) and (follows or says_no_more(statement.text, text))
+    return says_no_more(text, statement.text) and (
+        also_fuller or follows or says_no_more(statement.text, text)
+    )
 
 
 def _holds(answer: str, old: str, new: str) -> bool:
