@@ -14,6 +14,8 @@ from pipeline import assemble
 from pipeline.config import Config
 from pipeline.errors import InvalidReply, ModelFault, PromptTooLong
 from pipeline.models import Ask, Choice
+from pipeline.review.undoing import undo
+from pipeline.store import Store
 from tests.support_night import (
     NIGHT,
     Night,
@@ -282,6 +284,46 @@ def test_a_repeat_the_user_touched_stays(config: Config) -> None:
     night = run_night(config, script(*ENGLISH, repeat=same), at=MORROW)
     assert asked(night, "repeat") == []
     assert cited(article(config), own) and cited(article(config), LONG)
+
+
+def test_tidying_that_the_user_took_back_is_not_done_again(config: Config) -> None:
+    """P11: undo gives the article its repeat and its lead back, and they are left alone then."""
+    texts = [*ENGLISH, *GROWTH]
+    grown(config, texts, LONG, *GROWTH)
+    with assemble.rehearsal(config) as copies:
+        run_night(copies, script(*texts), at=MORROW)
+        untidied = article(copies)
+    # a night of its own for the tidying, so that it alone is taken back
+    run_night(config, script(*texts), at=MORROW)
+    store = Store(config.store_path)
+    store._connection.execute("UPDATE articles SET linked = 0")
+    store.close()
+    answers = script(*texts, FEED, repeat=same, lead=prefer(BETTER))
+    run_night(config, answers, at=MORROW + timedelta(hours=1))
+    assert "1 repeat merged, lead refreshed" in changelog(config)
+    with assemble.reviewer(config, now=lambda: MORROW + timedelta(hours=5)) as reviewer:
+        undo("", "", reviewer)
+    assert article(config) == untidied
+
+    tell(config, MORROW + timedelta(hours=9), FEED)
+    run_night(config, answers, at=MORROW + timedelta(days=1))
+    text = article(config)
+    assert cited(text, SHORT) and cited(text, LONG) and cited(text, FEED)
+    assert lead_of(text) == LEAD
+
+
+def test_a_repeat_put_back_by_undo_is_the_programs_own(config: Config) -> None:
+    """It is superseded by newer evidence like any other sentence, and deleted it stays away."""
+    grown(config, ENGLISH, LONG)
+    run_night(config, script(*ENGLISH, repeat=same), at=MORROW)
+    with assemble.reviewer(config, now=lambda: MORROW + timedelta(hours=5)) as reviewer:
+        undo("", "", reviewer)
+    path = config.vault / "articles" / "Lantern project.md"
+    repeat = cited(article(config), SHORT)
+    path.write_text(article(config).replace(f" {repeat}", ""), encoding="utf-8")
+    tell(config, MORROW + timedelta(hours=9), SHORT)
+    run_night(config, script(*ENGLISH), at=MORROW + timedelta(days=1))
+    assert SHORT not in article(config)
 
 
 def test_what_was_merged_may_be_news_again(config: Config) -> None:

@@ -35,9 +35,9 @@ class Folding:
     linked: wikify has seen these bytes. reports: with it all changes so far stand in the changelog.
     accepts: number of the hold this publishes, 0 for none. undoes: the run that it takes back in
     this article, "" for none.
-    merged: sentences that went into others: no longer the article's, so not deleted by the user
-    either. led: the sentence that made way for another lead, "" for none. told: (stem, entry) of
-    entries on Talk pages, as read.
+    merged: sentences that went into others: missing, but not deleted by the user. led: the
+    sentence that made way for another lead, "" for none. told: (stem, entry) of entries on Talk
+    pages, as read.
     """
 
     bucket: str = ""
@@ -197,8 +197,12 @@ class Ledger:
                     (folding.stem, intent.run, to_text(at), json.dumps(dict(folding.words))),
                 )
                 self._connection.executemany(
-                    "DELETE FROM written_sentences WHERE stem = ? AND text = ?",
-                    [(folding.stem, text) for text in folding.merged],
+                    "DELETE FROM merged WHERE stem = ? AND text = ? AND undone = 0",
+                    [(folding.stem, text) for text in folding.sentences],
+                )
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO merged (stem, text, run) VALUES (?, ?, ?)",
+                    [(folding.stem, text, intent.run) for text in folding.merged],
                 )
             if folding.led:
                 self._connection.execute(
@@ -230,6 +234,9 @@ class Ledger:
         )
         self._connection.execute(
             "DELETE FROM article_words WHERE run = ? AND stem = ?", (run, stem)
+        )
+        self._connection.execute(
+            "UPDATE merged SET undone = 1 WHERE run = ? AND stem = ?", (run, stem)
         )
         if intent.file.content is None:
             self._connection.execute("DELETE FROM articles WHERE stem = ?", (stem,))
@@ -281,6 +288,13 @@ class Ledger:
         rows = self._connection.execute("SELECT entry FROM told WHERE stem = ?", (stem,))
         return frozenset(row["entry"] for row in rows)
 
+    def merged(self, stem: str, *, undone: bool = False) -> frozenset[str]:
+        """Sentences of this article that went into others; the undone ones stand there again."""
+        rows = self._connection.execute(
+            "SELECT text FROM merged WHERE stem = ? AND undone = ?", (stem, int(undone))
+        )
+        return frozenset(row["text"] for row in rows)
+
     def led(self, stem: str) -> frozenset[str]:
         """Every sentence that made way for another lead of this article."""
         rows = self._connection.execute("SELECT text FROM led WHERE stem = ?", (stem,))
@@ -324,7 +338,14 @@ class Ledger:
     def rename(self, old: str, new: str) -> None:
         """The user gave an article's file another name: everything known of it goes along."""
         with transaction(self._connection):
-            for table in ("articles", "article_words", "written_sentences", "told", "led"):
+            for table in (
+                "articles",
+                "article_words",
+                "written_sentences",
+                "told",
+                "led",
+                "merged",
+            ):
                 self._connection.execute(
                     f"UPDATE OR REPLACE {table} SET stem = ? WHERE stem = ?", (new, old)
                 )

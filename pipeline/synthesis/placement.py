@@ -168,13 +168,11 @@ class _Placing:
         least = self._policy.duplicate
         twins = (s for like, s in near if like >= least and is_repeat(text, s.text, least))
         twin = next(twins, None)
-        # they deleted it, or it was merged into a fuller one, which then gets the citation
-        gone = twin is None and any(is_repeat(text, old, least) for old in self._deleted)
-        alike = self._alike(near, text)
-        twin = twin or next((s for s in alike if _says_it(s, evidenced, also_fuller=gone)), None)
-        if twin is None and gone:
+        if twin is None and any(is_repeat(text, gone, least) for gone in self._deleted):
             self._known += 1
             return
+        alike = self._alike(near, text)
+        twin = twin or next((s for s in alike if _says_it(s, evidenced)), None)
         fresh = Statement(text, evidenced.at, list(evidenced.citations), kind=evidenced.claim.kind)
         relations = self._related(fresh, alike) if twin is None else []
         twin = twin or next((s for s, relation in relations if relation == SAME), None)
@@ -196,6 +194,10 @@ class _Placing:
             self._known += 1
             if statement.past:
                 self._answer(evidenced.claim.text, evidenced.citations, statement)
+            return
+        if statement.ref is not None and not same_values(evidenced.claim.text, statement.text):
+            # it says more than these messages could be a source for
+            self._known += 1
             return
         there = {_place(citation) for citation in statement.citations}
         fresh = [citation for citation in evidenced.citations if _place(citation) not in there]
@@ -359,7 +361,7 @@ def _edits(statement: Statement, successor: Statement | None) -> Iterator[Edit]:
             yield Supersede(ref, _cited(successor), _date(statement))
 
 
-def _says_it(statement: Statement, evidenced: Evidenced, *, also_fuller: bool) -> bool:
+def _says_it(statement: Statement, evidenced: Evidenced) -> bool:
     """Whether a statement on the matter of a claim says all the claim does.
 
     It may say more only where the claim can never have been the first: of the user's sentences,
@@ -369,9 +371,7 @@ def _says_it(statement: Statement, evidenced: Evidenced, *, also_fuller: bool) -
     text = evidenced.claim.text
     own = {citation.conv for citation in evidenced.citations}
     follows = not statement.ours or any(c.conv in own for c in statement.citations)
-    return says_no_more(text, statement.text) and (
-        also_fuller or follows or says_no_more(statement.text, text)
-    )
+    return says_no_more(text, statement.text) and (follows or says_no_more(statement.text, text))
 
 
 def _holds(answer: str, old: str, new: str) -> bool:

@@ -44,9 +44,10 @@ def merges(
     """
     policy = desk.policy.wikify
     written = desk.store.ledger.written_sentences(stem)
+    parted = desk.store.ledger.merged(stem, undone=True)
     sections: dict[str, list[Statement]] = {}
     for statement in statements(page, written, desk):
-        if statement.ours and not statement.past:
+        if statement.ours and not statement.past and statement.text not in parted:
             sections.setdefault(statement.section, []).append(statement)
     pairs = [
         pair for told in sections.values() if len(told) > policy.tidy_after for pair in _pairs(told)
