@@ -15,7 +15,7 @@ from pipeline.cli import app
 from pipeline.config import Config, load_policy
 from pipeline.errors import InvalidReply, MemoryFault, ModelFault, PromptTooLong
 from pipeline.history import History
-from pipeline.models import Ask, Reply
+from pipeline.models import Ask, Choice, Reply
 from pipeline.status import gather, lines
 from pipeline.store import Store
 from tests.support_night import (
@@ -94,7 +94,7 @@ def failing(purpose: str, answer: Answer) -> tuple[Script, list[Ask]]:
     script = good()
     usual = Script(claims=script.claims)
 
-    def no_topic(ask: Ask) -> str:
+    def no_topic(ask: Ask) -> str | Choice:
         return "none of these" if "Orchard" in ask.prompt else usual.choose("cluster/route", ask)
 
     def label(ask: Ask) -> str | Reply:
