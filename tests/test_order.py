@@ -25,10 +25,20 @@ from pipeline.footnotes import citations_of
 from pipeline.gates import Verdict
 from pipeline.markdown import parse
 from pipeline.models import Ask, Choice
-from pipeline.records import AppendSentences, Bucket, Chunk, Claim, ClaimKind, Done, Skipped
+from pipeline.records import (
+    AppendSentences,
+    Bucket,
+    Chunk,
+    Citation,
+    Claim,
+    ClaimKind,
+    Done,
+    Skipped,
+)
 from pipeline.stages import Desk, synthesize
 from pipeline.store.ledger import PageFile
 from pipeline.synthesis.folding import Folded, fold
+from pipeline.synthesis.placement import Evidenced, place
 from tests.doubles import CannedModel, HashEmbedder
 from tests.support_night import NIGHT, make_vault
 from tests.support_store import chunk, fill
@@ -535,6 +545,20 @@ def test_a_fuller_and_a_shorter_sentence_both_stand(config: Config) -> None:
     # within one conversation the order is that of the talk
     told = {CONVS[0]: [full, ENGLISH.files]}
     assert folded(told, [[CONVS[0]]], CannedModel(), config).current == {full: {CONVS[0]}}
+
+
+def test_a_source_of_less_is_no_source_of_more(config: Config) -> None:
+    """The talk goes on and says less than the article has of it: known, and no citation of it."""
+    full = "The Lantern importer reads files in blocks of 64 MB with 4 workers."
+    with _desk(config, CannedModel()) as desk:
+        first = _told(desk, CONVS[0], [full, ENGLISH.files], DAY, claims=[full])
+        synthesize.keep(fold(Bucket(TITLE), [first], desk), desk)
+        page = parse(desk.vault.read(TITLE) or "")
+        claim = Claim("later", first.id, 1, ENGLISH.files, ClaimKind.FACT, (1,), 1.0)
+        source = Citation(CONVS[0], 1, 1, "2026-11-01", "pi", "")
+        later = Evidenced(claim, (source,), (DAY + timedelta(minutes=1)).isoformat())
+        plan = place([later], page, TITLE, desk)
+        assert (plan.edits, plan.added, plan.talk, plan.known) == ([], [], [], 1)
 
 
 def test_one_claim_asks_a_few_questions_at_once(config: Config) -> None:
