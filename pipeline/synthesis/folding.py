@@ -13,6 +13,7 @@ from pipeline.markdown import Page, parse
 from pipeline.prose import flat, reading
 from pipeline.publish import digest
 from pipeline.records import (
+    AddCitation,
     AppendHistory,
     AppendSentences,
     Bucket,
@@ -109,12 +110,13 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
         found = drafted([*plan.edits, *_appended(claimed)])
     if found.verdict.refused:
         # one claim that does not hold must not keep the others out
-        unfit = _sift(plan, drafted)
-        if unfit and not plan.edits and not plan.added:
+        whole = len(plan.edits) + len(plan.added)
+        unfit = _sift(plan, page, drafted)
+        if not plan.edits and not plan.added:
             return Folded(
                 bucket, bare.chunks, bare, before, "", Verdict(), Folding(bucket.name), unfit
             )
-        if unfit:
+        if len(plan.edits) + len(plan.added) < whole:
             claimed = {name: as_claimed(p) for name, p in _passages(plan, page, desk).items()}
             found = drafted([*plan.edits, *_appended(claimed)])
     convs = [chunk.conv for chunk in chunks]
@@ -124,8 +126,13 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
     )
 
 
-def _sift(plan: Plan, drafted: Callable[[Sequence[Edit]], _Drafted]) -> tuple[tuple[str, str], ...]:
-    """Take out of the plan what the gate refuses by itself; return each with the reason."""
+def _sift(
+    plan: Plan, page: Page | None, drafted: Callable[[Sequence[Edit]], _Drafted]
+) -> tuple[tuple[str, str], ...]:
+    """Take out of the plan what the gate refuses by itself; return each with the reason.
+
+    Of a citation that the gate does not let a sentence have, that sentence.
+    """
     unfit = []
     for statement in list(plan.added):
         alone = AppendSentences(LEAD, (CitedSentence(statement.text, tuple(statement.citations)),))
@@ -137,6 +144,9 @@ def _sift(plan: Plan, drafted: Callable[[Sequence[Edit]], _Drafted]) -> tuple[tu
             plan.edits.remove(edit)
             if isinstance(edit, Supersede | AppendHistory):
                 unfit.append((edit.sentence.text, refused[0]))
+            elif isinstance(edit, AddCitation) and page is not None:
+                at = page.blocks[edit.at.block].sentences[edit.at.sentence]
+                unfit.append((at.text, refused[0]))
     return tuple(unfit)
 
 
