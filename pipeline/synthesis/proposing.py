@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import regex
@@ -20,7 +21,7 @@ from pipeline.prose import flat
 from pipeline.records import BucketState
 from pipeline.store.buckets import normalised
 from pipeline.synthesis.placement import Statement, statements
-from pipeline.text import content_words, fold, similarity, words
+from pipeline.text import content_words, fold, numbers, similarity, words
 
 SPLIT, MERGE = "wikify/split", "wikify/merge"
 _STAGE = "wikify"
@@ -181,8 +182,7 @@ def _merges(own: ArticleEntry, catalog: Sequence[ArticleEntry], desk: Desk) -> l
 def _alike(own: ArticleEntry, others: Sequence[ArticleEntry], desk: Desk) -> list[ArticleEntry]:
     """Those at least as alike as the policy says, most alike first.
 
-    Names alone tell which few are compared, and who shares conversations with it, so that the
-    cost does not grow with the wiki.
+    Names, and who shares conversations with it, tell which few are compared more closely.
     """
     near = {stem: -rank for rank, stem in enumerate(desk.store.ledger.neighbours(own.stem))}
     ranked = sorted(
@@ -202,7 +202,14 @@ def _alike(own: ArticleEntry, others: Sequence[ArticleEntry], desk: Desk) -> lis
 
 
 def _named_alike(one: ArticleEntry, other: ArticleEntry) -> float:
-    return max(similarity(a, b) for a in _names(one) for b in _names(other))
+    """Shared words and numbers of the two names most alike (0..1)."""
+    pairs = ((_telling(a), _telling(b)) for a in _names(one) for b in _names(other))
+    return max(2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0 for a, b in pairs)
+
+
+@lru_cache(maxsize=20_000)
+def _telling(name: str) -> frozenset[str]:
+    return frozenset(content_words(name)) | numbers(name)
 
 
 def _beginning(entry: ArticleEntry) -> str:
