@@ -31,6 +31,7 @@ from pipeline.records import (
     Supersede,
 )
 from pipeline.surgery import apply
+from tests.support_markdown import NASTY, any_text
 from tests.support_pages import draft_of, drafts, note, pages
 
 POLICY = load_policy().gate
@@ -111,18 +112,21 @@ def _gate(before: str, after: str, made: Draft) -> list[str]:
     return unaddressed_identical(Write(before, after, made, POLICY, CONTEXT))
 
 
-def _addressed(made: Draft) -> set[int]:
-    """Indices of the blocks that hold what an edit addresses."""
+def _addressed_sentences(made: Draft) -> set[SentenceRef]:
     found = set()
     for edit in made.edits:
         match edit:
             case AddCitation(at=ref) | Supersede(at=ref) | Retire(at=ref) | MoveSentence(at=ref):
-                found.add(ref.block)
+                found.add(ref)
             case MergeRepeat(at=ref, repeat=repeat):
-                found |= {ref.block, repeat.block}
-            case LinkFirstMention(block=block):
-                found.add(block)
+                found |= {ref, repeat}
     return found
+
+
+def _addressed(made: Draft) -> set[int]:
+    """Indices of the blocks that hold what an edit addresses."""
+    linked = {edit.block for edit in made.edits if isinstance(edit, LinkFirstMention)}
+    return linked | {ref.block for ref in _addressed_sentences(made)}
 
 
 def _may_grow(page: Page, addressed: set[int]) -> set[int]:
@@ -158,7 +162,8 @@ def _changed(before: str, after: str, made: Draft) -> list[str]:
 @st.composite
 def _cases(draw: st.DrawFn) -> tuple[str, Draft, str]:
     """A page, a draft for it, and the page after."""
-    before = draw(pages().filter(bool))
+    before = draw(st.one_of(pages(), pages(), any_text, st.sampled_from([*NASTY.values()])))
+    assume(before)
     made = draw(drafts(before))
     try:
         after = _applied(before, made)
@@ -170,35 +175,47 @@ def _cases(draw: st.DrawFn) -> tuple[str, Draft, str]:
 
 
 @given(_cases())
-@settings(max_examples=300)
-def test_an_applied_draft_passes_gate_4(case: tuple[str, Draft, str]) -> None:
-    """What the surgeon makes of any draft, the gate finds explained by it, to the byte."""
+@settings(max_examples=200)
+def test_a_draft_changes_what_it_addresses_alone(case: tuple[str, Draft, str]) -> None:
+    """Other blocks stand in their order, byte for byte, and gate 4 finds the rest explained.
+
+    Only the end of a section may grow.
+    """
     before, made, after = case
+    assert _changed(before, after, made) == []
     assert _gate(before, after, made) == []
 
 
-@given(_cases())
-@settings(max_examples=300)
-def test_blocks_no_edit_addresses_are_identical(case: tuple[str, Draft, str]) -> None:
-    """In their order, byte for byte; only the end of a section may grow."""
-    before, made, after = case
-    assert _changed(before, after, made) == []
+def _unaddressed(before: Page, made: Draft) -> list[str]:
+    """Raw text of the blocks, and of the sentences in other blocks, that no edit addresses."""
+    addressed = _addressed(made)
+    refs = _addressed_sentences(made)
+    linked = {edit.block for edit in made.edits if isinstance(edit, LinkFirstMention)}
+    found = [b.raw.rstrip("\r\n") for b in before.blocks if b.index not in addressed]
+    found += [
+        block.raw[sentence.start : sentence.end].lstrip()
+        for block in before.blocks
+        if block.index in addressed - linked
+        for index, sentence in enumerate(block.sentences)
+        if SentenceRef(block.index, index) not in refs
+    ]
+    return [raw for raw in found if raw.strip()]
 
 
 @given(_cases(), st.data())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_a_byte_no_edit_addresses_cannot_change(
     case: tuple[str, Draft, str], data: st.DataObject
 ) -> None:
     """Swapped, dropped or doubled beside any draft, one character is seen by gate 4."""
     before, made, after = case
-    page, reread = parse(before), parse(after)
-    addressed = _addressed(made)
-    raws = {block.raw.rstrip("\r\n") for block in page.blocks if block.index not in addressed}
-    stable = [b for b in reread.blocks if b.raw.strip() and b.raw.rstrip("\r\n") in raws]
-    assume(stable)
-    block = data.draw(st.sampled_from(stable))
-    at = block.start + data.draw(st.integers(0, len(block.raw.rstrip("\r\n")) - 1))
+    page = parse(before)
+    raws = _unaddressed(page, made)
+    # a text that stands twice may be where an edit put it
+    raws = [raw for raw in raws if after.count(raw) == 1]
+    assume(raws)
+    raw = data.draw(st.sampled_from(raws))
+    at = after.index(raw) + data.draw(st.integers(0, len(raw) - 1))
     put = data.draw(st.sampled_from(("", "x", "#", "`", "0", "。", after[at] * 2)))
     mutated = after[:at] + put + after[at + 1 :]
     assume(mutated != after)
