@@ -99,6 +99,8 @@ def highest_share(count: int, of: int) -> float:
 
 def _at_most(count: int, of: int, share: float) -> float:
     """The probability of `count` or fewer among `of`, each with this probability."""
+    if count >= of:
+        return 1.0
     term = (1 - share) ** of
     total = term
     for k in range(count):
