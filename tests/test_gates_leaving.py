@@ -146,7 +146,9 @@ def test_what_says_more_is_no_repeat(again: str, word: str) -> None:
     ("repeat", "kept", "says_it"),
     [
         ("The cache is on.", "The cache is on.", True),
+        ("…", "…", True),
         ("Logins stay in the Postgres store.", "The Postgres store is where logins stay.", True),
+        ("Every night rows go to Oslo.", "Rows go to Oslo every night.", True),
         ("Logins are kept in Postgres.", "Keep logins in Postgres.", True),
         ("Postgres replaced Redis.", "Redis replaced Postgres.", False),
         ("The client calls the server.", "The server calls the client.", False),

@@ -80,8 +80,9 @@ def _turned(repeat: str, kept: str) -> list[str]:
 def _is_swapped(repeat: str, kept: str) -> bool:
     """Whether who and what may have changed places: "A calls B" and "B calls A"."""
     said, there = ([fold(word) for word in words(text)] for text in (repeat, kept))
-    if said != there and sorted(said) == sorted(there):
-        return True
+    if sorted(said) == sorted(there):
+        # "every night" may go from the end to the front
+        return not any(said == there[at:] + there[:at] for at in range(len(there) + 1))
     names = {
         fold(word)
         for text in (repeat, kept)
