@@ -561,6 +561,16 @@ def test_a_source_of_less_is_no_source_of_more(config: Config) -> None:
         assert (plan.edits, plan.added, plan.talk, plan.known) == ([], [], [], 1)
 
 
+def test_of_two_wordings_the_earlier_stands(config: Config) -> None:
+    """Both in one night: the evidence decides which is cited and which is left, not the order."""
+    early = "The Lantern archives are written with zstd, because it is fast."
+    late = "Because it is fast, the Lantern archives are written with zstd."
+    told = dict(zip(CONVS, ([early], [late]), strict=False))
+    for order in permutations(told):
+        article = folded(told, [order], CannedModel(), config)
+        assert article.current == {early: set(told)}, order
+
+
 def test_one_claim_asks_a_few_questions_at_once(config: Config) -> None:
     """However many sentences are alike: one batch, no longer than the policy says."""
     kept = ("sessions", "logs", "mails", "keys", "files", "pages", "links", "notes", "drafts")
