@@ -16,6 +16,7 @@ from pipeline.errors import InvalidReply, ModelFault, PromptTooLong
 from pipeline.models import Ask, Choice
 from pipeline.review.undoing import undo
 from pipeline.store import Store
+from pipeline.store.ledger import Folding, PageFile
 from tests.support_night import (
     NIGHT,
     Night,
@@ -641,3 +642,32 @@ def test_a_settled_contradiction_does_not_come_back(config: Config) -> None:
     tell(config, MORROW + timedelta(hours=9), f"{new} Lantern is well.")
     run_night(config, contradicts(new), at=MORROW + timedelta(days=1))
     assert talk(config) == "# Settled\n"
+
+
+# ------------------------------------------------------------------ what the store remembers
+
+
+def test_what_was_announced_is_remembered_after_a_kill(tmp_path: Path) -> None:
+    """P5: an intent read back after a kill tells all that the undisturbed run would have kept."""
+    folding = Folding(
+        stem="Lantern",
+        merged=("A repeat.",),
+        led="A lead.",
+        told=(("Lantern", "A question."), ("Harbor", "Another.")),
+    )
+    store = Store(tmp_path / "memory.sqlite")
+    store.ledger.announce("run", PageFile("articles/Lantern.md", "", "x"), "s", {}, folding)
+    store.close()
+    store = Store(tmp_path / "memory.sqlite")
+    (intent,) = store.ledger.intents()
+    assert intent.folding == folding
+    store.ledger.settle(intent, "commit", NIGHT)
+    assert store.ledger.merged("Lantern") == {"A repeat."}
+    assert store.ledger.led("Lantern") == {"A lead."}
+    assert store.ledger.told("Lantern") == {"A question."}
+    assert store.ledger.told("Harbor") == {"Another."}
+    store.ledger.rename("Lantern", "Lantern project")
+    assert store.ledger.told("Lantern project") == {"A question."}
+    assert store.ledger.led("Lantern project") == {"A lead."}
+    assert store.ledger.merged("Lantern project") == {"A repeat."}
+    store.close()
