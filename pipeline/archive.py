@@ -56,6 +56,10 @@ class Archive:
             ) from error
         return path
 
+    def has(self, conv: str) -> bool:
+        """Whether the conversation is here."""
+        return bool(self._files(conv))
+
     def read(self, conv: str) -> tuple[Conversation, list[Message]]:
         """The conversation as archived. Raises StoreFault when it is not there or is damaged."""
         paths = self._files(conv)

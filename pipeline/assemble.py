@@ -33,7 +33,7 @@ from pipeline.records import Event
 from pipeline.resources import folder
 from pipeline.results import RunResults
 from pipeline.review import Reviewer
-from pipeline.sources import Source, claude_code, pi
+from pipeline.sources import Source, claude_code, codex, pi
 from pipeline.store import Store
 from pipeline.store.times import from_text
 from pipeline.vault import Vault
@@ -42,6 +42,7 @@ Roots = Callable[[Mapping[str, str], Path], list[Path]]
 SOURCES: dict[str, tuple[Callable[[Sequence[Path]], Source], Roots]] = {
     "pi": (pi.Pi, pi.default_roots),
     "claude-code": (claude_code.ClaudeCode, claude_code.default_roots),
+    "codex": (codex.Codex, codex.default_roots),
 }
 
 Clock = Callable[[], datetime]

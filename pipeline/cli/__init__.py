@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import models, nights, reviews, settings
+from pipeline.cli import models, nights, reviews, settings, sources
 from pipeline.cli.printing import err, out
 from pipeline.errors import MemoryFault
 
@@ -71,6 +71,8 @@ for command in (
     reviews.diff,
     reviews.log,
     reviews.retry,
+    sources.source,
+    sources.sources,
 ):
     app.command()(command)
 app.add_typer(models.app, name="model")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import zstandard
 
 from pipeline.errors import SourceFault
 from pipeline.records import BadLine
@@ -42,12 +46,13 @@ class JsonLines:
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         """(line number, record). Raises SourceFault when the file cannot be read."""
         try:
-            with self.path.open("rb") as file:
-                file.seek(self.start)
+            with _opened(self.path) as file:
+                if self.start:
+                    file.seek(self.start)
                 yield from self._records(file)
-        except OSError as error:
+        except (OSError, zstandard.ZstdError) as error:
             raise SourceFault(
-                f"cannot read {self.path}: {error.strerror or error}",
+                f"cannot read {self.path}: {getattr(error, 'strerror', None) or error}",
                 mend="it is tried again on the next run; check that the file may be read",
             ) from error
 
@@ -94,6 +99,17 @@ class JsonLines:
         self.bad_lines.append(BadLine(self.path, line, reason))
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The file's bytes, unpacked if it is packed."""
+    with path.open("rb") as file:
+        if path.suffix != ".zst":
+            yield file
+            return
+        with zstandard.ZstdDecompressor().stream_reader(file) as unpacked:
+            yield io.BufferedReader(unpacked)
+
+
 def _count_lines(path: Path, end: int) -> int:
     """Line ends in the first `end` bytes."""
     count = 0
@@ -128,8 +144,14 @@ def fingerprint_of(path: Path, end: int) -> str:
     return hashlib.sha256(head + tail + str(end).encode()).hexdigest()
 
 
-def find(roots: Sequence[Path], leave_out: frozenset[str] = frozenset()) -> list[Path]:
-    """Every *.jsonl file under the roots, sorted, opening none; `leave_out` names folders.
+def find(
+    roots: Sequence[Path],
+    leave_out: frozenset[str] = frozenset(),
+    suffixes: tuple[str, ...] = (".jsonl",),
+) -> list[Path]:
+    """Every file under the roots with one of these endings, sorted, opening none.
+
+    leave_out: names of folders that are not entered.
 
     A symlinked folder is not entered, and a symlinked file counts only if it stays in its root: a
     link in a project must not bring in some other part of the disk.
@@ -141,7 +163,7 @@ def find(roots: Sequence[Path], leave_out: frozenset[str] = frozenset()) -> list
             folders[:] = [name for name in folders if name not in leave_out]
             for name in files:
                 path = Path(folder, name)
-                if not name.endswith(".jsonl"):
+                if not name.endswith(suffixes):
                     continue
                 if path.is_symlink() and not path.resolve().is_relative_to(real_root):
                     continue

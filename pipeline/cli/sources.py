@@ -1,0 +1,88 @@
+"""`memory source` and `memory sources`: where the wiki's sentences come from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.printing import JsonOption, print_json, say
+
+
+def source(
+    citation: Annotated[str, typer.Argument(help="conv:HASH, or conv:HASH#MESSAGE.")],
+    context: Annotated[
+        int, typer.Option(min=0, help="Messages shown before and after the cited ones.")
+    ] = 2,
+    as_json: JsonOption = False,
+) -> None:
+    """What a citation rests on: the cited message with what was said around it.
+
+    Messages are counted from 1, as in the footnotes; without a number it is the whole conversation.
+
+    Example: memory source conv:HASH#12
+    """
+    from pipeline.archive import Archive
+    from pipeline.config import load_config
+    from pipeline.provenance import find, lines
+    from pipeline.store import Store
+
+    config = load_config()
+    store = Store(config.store_path) if config.store_path.is_file() else None
+    try:
+        passage = find(citation, context, store, Archive(config.archive_dir))
+    finally:
+        if store is not None:
+            store.close()
+    if as_json:
+        conversation = passage.conversation
+        print_json(
+            {
+                "conv": conversation.conv,
+                "source": conversation.source,
+                "title": conversation.title,
+                "project": conversation.project,
+                "messages": [
+                    {
+                        "message": message.position + 1,
+                        "role": message.role,
+                        "at": message.at.isoformat(),
+                        "text": message.text,
+                        "actions": [asdict(action) for action in message.actions],
+                        "cited": message.position in passage.cited,
+                    }
+                    for message in passage.messages
+                ],
+            }
+        )
+        return
+    times = [m.at.astimezone(config.zone).strftime("%Y-%m-%d %H:%M") for m in passage.messages]
+    for line in lines(passage, times):
+        say(line)
+
+
+def sources(as_json: JsonOption = False) -> None:
+    """Each source: where it is looked for, how many sessions there are, and how reading them went.
+
+    Example: memory sources
+    """
+    from pathlib import Path
+
+    from pipeline import assemble
+    from pipeline.config import load_config
+    from pipeline.inventory import inventory, lines
+    from pipeline.store import Store
+
+    config = load_config()
+    store = Store(config.store_path) if config.store_path.is_file() else None
+    try:
+        found = inventory(assemble.sources(config), store, Path.home())
+    finally:
+        if store is not None:
+            store.close()
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    for line in lines(found):
+        say(line)
