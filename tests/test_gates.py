@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.gates import Verdict, judge, section_words
+from pipeline.gates import Verdict, Write, judge, section_words
+from pipeline.gates.untouched import unaddressed_identical
 from pipeline.records import (
     AddCitation,
     AppendHistory,
@@ -175,6 +176,19 @@ def test_what_the_surgeon_makes_of_a_draft_passes(name: str, newline: str) -> No
     assert gate(after, made, before=before) == ()
 
 
+def test_a_new_sentence_that_reads_as_two_is_explained() -> None:
+    """Each of the two has its marks, wherever the splitter finds the end of the first."""
+    both = CitedSentence(f"{EXPIRY} {INDEX}", (cite(0),))
+    for made in (
+        draft(AppendSentences("Operations", (both,))),
+        draft(Supersede(SentenceRef(6, 0), both, "2026-03-09")),
+        draft(AppendHistory(both, "2026-03-09")),
+    ):
+        after = apply(ARTICLE, made, today="2026-03-10", paragraph_sentences=5)
+        assert f"{EXPIRY}[^3] {INDEX}[^3]" in after
+        assert unaddressed_identical(Write(ARTICLE, after, made, POLICY, CONTEXT)) == []
+
+
 def test_an_article_made_by_the_surgeon_passes() -> None:
     """Also one whose title needs quoting."""
     for title in ("Session store", "C# & co: a store", "[brackets]"):
@@ -326,7 +340,7 @@ def test_a_citation_added_to_a_sentence_it_does_not_support_is_refused() -> None
 def test_a_citation_beside_the_one_the_draft_gives_is_refused() -> None:
     """One source that supports a sentence does not cover for another that no edit names."""
     after, made = LEGITIMATE["add a citation"]
-    refused(changed(after, ("Postgres.[^1][^3]", "Postgres.[^1][^3][^2]")), made, "no edit gives")
+    refused(changed(after, ("Postgres.[^1][^3]", "Postgres.[^1][^3][^2]")), made, "no edit says")
 
 
 def test_a_sentence_replaced_without_going_to_history_is_refused() -> None:

@@ -268,6 +268,17 @@ def test_line_ends_are_the_files_own() -> None:
     assert after == applied(ARTICLE, *edits).replace("\n", "\r\n")
 
 
+def test_a_list_right_above_a_heading_stays_right_above_it() -> None:
+    """Lines that come to a list bring no blank line that was not there."""
+    before = (
+        "# T\n\n## History\n\n- 2026-01-01: It was so.[^1]\n## See also\n- [[Other]]\n## Mine\n"
+    )
+    after = applied(before, AppendHistory(said("Old."), "2026-01-02"), SetSeeAlso(("Third",)))
+    assert (
+        "was so.[^1]\n- 2026-01-02: Old.[^2]\n## See also\n- [[Other]]\n- [[Third]]\n## Mi" in after
+    )
+
+
 def test_a_file_without_frontmatter_stays_without() -> None:
     """Nothing is put before the user's first line."""
     assert applied("My notes.\n", AppendSentences("", (said("New."),))).startswith("My notes.\n\n")

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from pipeline.footnotes import citations, definitions, marks
 from pipeline.gates.comparing import Cited, Comparison, Place, Write, place, shown
 from pipeline.gates.departing import Departure, departures, sentence_at
 from pipeline.gates.merging import says_more
 from pipeline.markdown import Block, Kind, Page
-from pipeline.prose import flat
-from pipeline.records import (
-    AddCitation,
-    AppendHistory,
-    AppendSentences,
-    Citation,
-    CitedSentence,
-    Draft,
-    MergeRepeat,
-    Message,
-    Retire,
-    Supersede,
-)
+from pipeline.records import Citation, Draft, Message, Retire, Supersede
 from pipeline.support import check
 
 _CONV = re.compile(r"conv:[0-9a-f]{8,}", re.IGNORECASE)
@@ -92,12 +80,6 @@ def sentences_supported(write: Write) -> list[str]:
         else:
             reasons += _unsupported(sentence.text, sentence.citations, write)
     for sentence, gained in _gained(pages):
-        given = _given(sentence.text, write.draft, pages.before)
-        reasons += [
-            f"“{shown(sentence.text)}” would get the source {citation.conv}, and no edit gives it"
-            for citation in gained
-            if place(citation) not in given
-        ]
         reasons += _unsupported(sentence.text, gained, write)
     if not write.before and not any(sentence.citations for sentence in pages.new):
         reasons.append("the new article cites nothing")
@@ -178,35 +160,6 @@ def _gained(pages: Comparison) -> list[tuple[Cited, tuple[Citation, ...]]]:
         if gained:
             found.append((sentence, gained))
     return found
-
-
-def _given(text: str, draft: Draft, page: Page) -> set[Place]:
-    """What the draft has a sentence with this text cite."""
-    known = citations(page)
-    merged = {edit.repeat: edit.at for edit in draft.edits if isinstance(edit, MergeRepeat)}
-    found: set[Place] = set()
-    for edit in draft.edits:
-        match edit:
-            case AddCitation(at=ref, citation=citation):
-                sentence = sentence_at(page, merged.get(ref, ref))
-                if sentence is not None and sentence.text == text:
-                    found.add(place(citation))
-            case MergeRepeat(at=ref, repeat=repeat):
-                sentence, other = sentence_at(page, ref), sentence_at(page, repeat)
-                if sentence is not None and other is not None and sentence.text == text:
-                    found.update(place(known[label]) for label in other.marks if label in known)
-            case AppendSentences(sentences=sentences):
-                found.update(_places_of(text, sentences))
-            case Supersede(sentence=new) | AppendHistory(sentence=new):
-                found.update(_places_of(text, [new]))
-    return found
-
-
-def _places_of(text: str, sentences: Iterable[CitedSentence]) -> Iterator[Place]:
-    """What sentences of a draft cite, one of which has this text or is written as several."""
-    for sentence in sentences:
-        if text in flat(sentence.text):
-            yield from map(place, sentence.citations)
 
 
 def _unsupported(text: str, cited: tuple[Citation, ...], write: Write) -> list[str]:

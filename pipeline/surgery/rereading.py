@@ -16,6 +16,8 @@ from pipeline.records import MoveSentence
 from pipeline.surgery.patients import Patient, Patients, staying, vacated
 from pipeline.surgery.splicing import Splice
 
+_SHOWN = 60  # characters of a text in a message at most
+
 
 def check(page: Page, after: str, patients: Patients, splices: Sequence[Splice]) -> None:
     """Raise VaultFault unless each block is still one, and each moved sentence is one."""
@@ -72,8 +74,13 @@ def _solid(blocks: Iterable[Block]) -> list[Block]:
 
 
 def _fault(leaving: Sequence[Patient], beside: str) -> VaultFault:
-    texts = ", ".join(f"“{patient.sentence.text}”" for patient in leaving)
+    texts = ", ".join(f"“{_shown(patient.sentence.text)}”" for patient in leaving)
     return VaultFault(
-        f"taking {texts} from its place would change what “{' '.join(beside.split())}” means",
+        f"taking {texts} from its place would change what “{_shown(beside)}” means",
         mend="move the sentence by hand",
     )
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1].rstrip()}…"
