@@ -1,0 +1,1 @@
+"""The labelled set of the redaction benchmark, generated: no value in it was ever real."""

@@ -1,0 +1,94 @@
+"""A text as it reads with its broken lines joined, for secrets that are split over lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from re import Match
+
+from pipeline.redact.rules import Span, mark
+
+# A string continued in the next line, in code or in a shell; or just the end of a line.
+_JOINT = re.compile(
+    r"""(?<=[^\s"'`\\])
+    (?:(?P<quote>["'`])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n
+        [ \t]{0,40}[+.&]?[ \t]{0,8}[rbfu]?(?P=quote)
+      |\\\r?\n[ \t]{0,8}
+      |(?P<plain>\r?\n[ \t]{0,16}))
+    (?=[^\s"'`\\])""",
+    re.VERBOSE,
+)
+_FULL_LINE = 60  # nothing that wraps lines does so sooner
+_BEFORE = re.compile(r"[A-Za-z0-9_+/=.~-]{4,12}\Z")
+_AFTER = re.compile(r"(?P<piece>[A-Za-z0-9_+/.~-]{1,512}={0,2}|={1,2})(?![\w:=(\[{])")
+_WORDY = re.compile(r"[A-Za-z]?[a-z]*[.]?|[A-Z]+[.]?|\d{1,3}[.]?|[^A-Za-z0-9=]*")
+
+
+class Lines:
+    """A text, and the line breaks that were left out of it: where each stood, what it was."""
+
+    def __init__(self, text: str, joints: Iterable[tuple[int, str]] = ()) -> None:
+        self.text = text
+        self.joints = list(joints)
+
+    @classmethod
+    def joined(cls, text: str) -> Lines:
+        """The text without the breaks that a secret may go on over."""
+        parts: list[str] = []
+        joints: list[tuple[int, str]] = []
+        done = length = 0
+        for joint in _JOINT.finditer(text) if "\n" in text else ():
+            if joint["plain"] is None or _wraps(joint):
+                parts.append(text[done : joint.start()])
+                length += len(parts[-1])
+                joints.append((length, joint[0]))
+                done = joint.end()
+        return cls("".join((*parts, text[done:])), joints)
+
+    def take_out(self, spans: Iterable[Span]) -> Counter[str]:
+        """Put a mark in the place of each span, breaks within it included; how many of a kind."""
+        counts: Counter[str] = Counter()
+        parts: list[str] = []
+        joints: list[tuple[int, str]] = []
+        done = length = 0
+        for start, end, kind in spans:
+            kept, put = self.text[done:start], mark(kind)
+            joints += self._shifted(done, start, length - done)
+            parts += (kept, put)
+            length += len(kept) + len(put)
+            done = end
+            counts[kind] += 1
+        if counts:
+            self.joints = [*joints, *self._shifted(done, len(self.text), length - done)]
+            self.text = "".join((*parts, self.text[done:]))
+        return counts
+
+    def broken(self) -> str:
+        """The text with the breaks that are left where they were."""
+        at = [0, *(at for at, _ in self.joints), len(self.text)]
+        pieces = [self.text[start:end] for start, end in pairwise(at)]
+        breaks = [*(joint for _, joint in self.joints), ""]
+        return "".join(part for pair in zip(pieces, breaks, strict=True) for part in pair)
+
+    def _shifted(self, start: int, end: int, by: int) -> list[tuple[int, str]]:
+        """The breaks from start to end, edges included."""
+        first = bisect_left(self.joints, (start,))
+        last = bisect_right(self.joints, end, key=lambda joint: joint[0])
+        return [(at + by, joint) for at, joint in self.joints[first:last]]
+
+
+def _wraps(joint: Match[str]) -> bool:
+    """Whether a line that is full ends in the middle of something that no word is."""
+    text, start = joint.string, joint.start()
+    full = start >= _FULL_LINE and text.rfind("\n", start - _FULL_LINE, start) < 0
+    before = _BEFORE.search(text, max(0, start - 12), start) if full else None
+    after = _AFTER.match(text, joint.end()) if before else None
+    return (
+        before is not None
+        and after is not None
+        and not _WORDY.fullmatch(before[0])
+        and not _WORDY.fullmatch(after["piece"])
+    )
