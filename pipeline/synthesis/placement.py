@@ -249,12 +249,14 @@ class _Placing:
 
     def _outdate(self, old: Statement, new: Statement) -> None:
         """The old one goes to History; the first that does so leaves its place to the new one."""
-        if not old.ours:
-            self._answer(new.text, new.citations, old)
-        elif not old.past:
+        if old.past:
+            return
+        if old.ours:
             old.past = True
             if new.replaces is None:
                 new.replaces = old if old.ref is not None else old.replaces
+        elif not new.past:
+            self._answer(new.text, new.citations, old)
 
     def _answer(self, text: str, citations: Sequence[Citation], statement: Statement) -> None:
         """An entry for Talk: what was said elsewhere against what the article says."""
