@@ -197,6 +197,15 @@ def test_a_superseded_sentence_moves_to_history_with_its_marks() -> None:
     assert after.endswith(f"[^knuth]: a book\n{note(2, 5)}{note(3, 6)}")
 
 
+def test_a_mark_does_not_follow_the_backslash_of_a_line_break() -> None:
+    """`\\[^2]` would be text; the mark goes before the backslash, which keeps breaking the line."""
+    before = f"One.[^1]\\\nTwo.[^1]\\\\\n\n{note(1, 0)}"
+    at = SentenceRef(0, 0)
+    assert applied(before, AddCitation(at, cite(4))).startswith("One.[^1][^2]\\\nTwo.[^1]\\\\\n\n")
+    after = applied(before, AddCitation(SentenceRef(0, 1), cite(4)))
+    assert after.startswith("One.[^1]\\\nTwo.[^1]\\\\[^2]\n\n")
+
+
 def test_a_sentence_superseded_twice_leaves_both_in_history() -> None:
     """Two updates of one sentence in one night: the last stands, neither other is lost."""
     at = ref(ARTICLE, "It is fast.")

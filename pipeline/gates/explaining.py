@@ -29,6 +29,7 @@ from pipeline.text import sentences
 
 _MARKS = r"(?:\[\^[^\]\s]{1,100}\])*"
 _HISTORY_LINE = regex.compile(r"- (?P<date>\d{4}-\d{2}-\d{2}): (?P<text>\S.*)")
+_BREAK = regex.compile(r"(?<!\\)(?:\\{4})*(?P<backslash>\\\\)\Z")  # in a pattern, doubled
 _LABEL = regex.compile(r"\[\^([^\]\s]{1,100})\]:")
 _LINK_LINE = regex.compile(r"- \[\[(?P<title>[^\[\]|#^]+)\]\]")
 
@@ -183,12 +184,12 @@ class Explained:
             if link.text != link.target:
                 linked = rf"\[\[{regex.escape(link.target)}\|{text}\]\]"
             raw = raw.replace(text, f"(?:{text}|{linked})")
-        return f"{raw}{_MARKS}" if ref in self._gains else raw
+        return _marked(raw) if ref in self._gains else raw
 
     def _moved(self, ref: SentenceRef, departure: Departure) -> str:
         start, end = _span(departure.block, departure.sentence)
         raw = regex.escape(departure.block.raw[start:end])
-        return f"{raw}{_MARKS}" if ref in self._gains else raw
+        return _marked(raw) if ref in self._gains else raw
 
     def _tail(self, block: Block) -> str:
         """Sentences appended to the last paragraph of a section's own body."""
@@ -261,6 +262,13 @@ def _span(block: Block, sentence: Sentence) -> tuple[int, int]:
     """Where the sentence stands in its block, without white space before it."""
     raw = block.raw[sentence.start : sentence.end]
     return sentence.end - len(raw.lstrip()), sentence.end
+
+
+def _marked(pattern: str) -> str:
+    """A pattern for a sentence with marks after it, before the backslash of a hard break."""
+    found = _BREAK.search(pattern)
+    end = found.start("backslash") if found else len(pattern)
+    return f"{pattern[:end]}{_MARKS}{pattern[end:]}"
 
 
 def _written(text: str) -> str:

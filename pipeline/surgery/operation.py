@@ -102,7 +102,8 @@ class _Surgery:
                 return []
         start, end = (patient.block.start + at for at in span(patient.block, patient.sentence))
         if not patient.successors:
-            self._splices.append(Splice(end, end, INLINE, marks(patient.gained)))
+            at = patient.block.start + patient.marks_at
+            self._splices.append(Splice(at, at, INLINE, marks(patient.gained)))
             return []
         moved = []
         for successor in patient.successors:

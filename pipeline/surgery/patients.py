@@ -40,7 +40,15 @@ class Patient:
     def raw(self) -> str:
         """The sentence as it stands, with the marks it had and those it gains."""
         start, end = span(self.block, self.sentence)
-        return self.block.raw[start:end] + marks(self.gained)
+        raw, at = self.block.raw, self.marks_at
+        return f"{raw[start:at]}{marks(self.gained)}{raw[at:end]}"
+
+    @property
+    def marks_at(self) -> int:
+        """Where in its block new marks go: before the backslash of a hard break, if it has one."""
+        raw = self.block.raw[: self.sentence.end]
+        backslashes = len(raw) - len(raw.rstrip("\\"))
+        return self.sentence.end - backslashes % 2  # it would make text of the mark
 
     def gain(self, label: str) -> None:
         """One more mark, unless it has it."""
