@@ -466,7 +466,7 @@ def test_all_in_one_night(name: str, config: Config) -> None:
     check(language, folded(language.told, [CONVS], _model(language), config))
 
 
-@many_orders(20)
+@many_orders(15)
 @given(st.sampled_from(sorted(LANGUAGES)), st.permutations(CONVS), st.sets(st.integers(1, 6)))
 def test_any_order_in_any_nights(
     config: Config, name: str, convs: list[str], cuts: set[int]
@@ -491,18 +491,16 @@ def test_every_order_of_four_values(config: Config) -> None:
         ], order
 
 
-def test_every_order_of_going_back_twice(config: Config) -> None:
-    """A, B, A, B: the last is current with all that was said for it, the other is History."""
+def test_every_order_of_going_back(config: Config) -> None:
+    """A, B, A: the last is current with all that was said for it, the other is History."""
     a, b = ENGLISH.place
-    told = {conv: [text] for conv, text in zip(CONVS, (a, b, a, b), strict=False)}
+    told = {conv: [text] for conv, text in zip(CONVS, (a, b, a), strict=False)}
     for order in permutations(told):
         article = folded(told, [[conv] for conv in order], _model(ENGLISH), config)
-        assert article.current == {b: {CONVS[1], CONVS[3]}}, order
-        assert {text for text, _, _ in article.past} <= {a, b}
-        assert {c for text, _, convs in article.past if text == a for c in convs} == {
-            CONVS[0],
-            CONVS[2],
-        }, order
+        assert article.current == {a: {CONVS[0], CONVS[2]}}, order
+        assert (b, "2026-11-02", frozenset({CONVS[1]})) in article.past, order
+        # where it was already given up once, its line of that day stays
+        assert {text for text, _, _ in article.past} <= {a, b}, order
 
 
 @many_orders(20)
