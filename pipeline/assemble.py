@@ -19,7 +19,7 @@ import psutil
 from pipeline.archive import Archive
 from pipeline.config import Config, config_path, load_policy
 from pipeline.desk import Desk
-from pipeline.errors import ConfigFault
+from pipeline.errors import ConfigFault, SourceFault
 from pipeline.history import History
 from pipeline.models import Account, Embedder, Model
 from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve
@@ -29,11 +29,11 @@ from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
 from pipeline.prompts import Prompts
 from pipeline.publish import Press
-from pipeline.records import Event
+from pipeline.records import BadLine, Event
 from pipeline.resources import folder
 from pipeline.results import RunResults
 from pipeline.review import Reviewer
-from pipeline.sources import Source, claude_code, codex, pi
+from pipeline.sources import Source, chatgpt, claude_ai, claude_code, codex, exports, pi
 from pipeline.store import Store
 from pipeline.store.times import from_text
 from pipeline.vault import Vault
@@ -43,6 +43,8 @@ SOURCES: dict[str, tuple[Callable[[Sequence[Path]], Source], Roots]] = {
     "pi": (pi.Pi, pi.default_roots),
     "claude-code": (claude_code.ClaudeCode, claude_code.default_roots),
     "codex": (codex.Codex, codex.default_roots),
+    "claude-ai": (claude_ai.ClaudeAi, claude_ai.default_roots),
+    "chatgpt": (chatgpt.ChatGpt, chatgpt.default_roots),
 }
 
 Clock = Callable[[], datetime]
@@ -111,8 +113,12 @@ def check_model(config: Config) -> list[Finding]:
     return findings + check(mlx_model(config, account=lambda _call: None))
 
 
-def sources(config: Config) -> tuple[Source, ...]:
-    """The enabled sources with their configured or usual roots. Raises ConfigFault if unknown."""
+def sources(config: Config, store: Store | None = None) -> tuple[Source, ...]:
+    """The enabled sources with their configured or usual roots, and the exports once imported.
+
+    Raises ConfigFault for a source that is unknown.
+    """
+    imported = store.conversations.imported() if store else {}
     unknown = [name for name in config.sources.enabled if name not in SOURCES]
     if unknown:
         raise ConfigFault(
@@ -123,7 +129,7 @@ def sources(config: Config) -> tuple[Source, ...]:
     for name in config.sources.enabled:
         make, default_roots = SOURCES[name]
         roots = config.sources.roots.get(name) or default_roots(os.environ, Path.home())
-        chosen.append(make(roots))
+        chosen.append(make([*roots, *(path for path, by in imported.items() if by == name)]))
     return tuple(chosen)
 
 
@@ -146,7 +152,7 @@ def desk(
         raise ConfigFault(f"there is no vault at {real.vault}", mend="run `memory init` first")
     # whatever can be wrong with the settings is said before a run is begun
     prompts = Prompts(folder("prompts"), config_path().parent / "prompts")
-    read = sources(config)
+    sources(config)
     store = Store(config.store_path)
     moment = now()
     run = store.runs.begin(
@@ -165,7 +171,7 @@ def desk(
         policy=load_policy(),
         store=store,
         archive=Archive(config.archive_dir),
-        sources=read,
+        sources=sources(config, store),
         vault=vault,
         history=history,
         model=models.model(lambda call: store.runs.account(run, call)),
@@ -174,6 +180,21 @@ def desk(
         now=now,
         results=RunResults(),
         say=say,
+    )
+
+
+def export_source(path: Path) -> str:
+    """Which source reads this export. Raises SourceFault, naming the file, when none does."""
+    bad: list[BadLine] = []
+    for item in exports.conversations(path, bad):
+        if chatgpt.is_conversation(item):
+            return chatgpt.NAME
+        if claude_ai.is_conversation(item):
+            return claude_ai.NAME
+    reason = f": {bad[0].reason}" if bad else ""
+    raise SourceFault(
+        f"{path} is no export of claude.ai or ChatGPT{reason}",
+        mend="import the zip you downloaded, or the conversations.json in it",
     )
 
 

@@ -213,7 +213,8 @@ class SourcesConfig(_Table):
     """Where conversations are read from."""
 
     enabled: list[str] = Field(
-        default=["pi", "claude-code", "codex"], description="Names of the sources that are read."
+        default=["pi", "claude-code", "codex", "claude-ai", "chatgpt"],
+        description="Names of the sources that are read.",
     )
     roots: dict[str, list[Folder]] = Field(
         default={},

@@ -75,5 +75,6 @@ for command in (
     sources.sources,
 ):
     app.command()(command)
+app.command("import")(sources.import_)
 app.add_typer(models.app, name="model")
 app.add_typer(settings.app, name="config")

@@ -128,15 +128,15 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
     job = batch.job
     counts: Counter[str] = Counter()
     reason = ""
+    postponed = False
     state = FileState(job.path, job.source, job.size, job.mtime_ns, 0)
     try:
         for session in batch.sessions:
             read = _left_out(session, job, desk) or _reading(session, batch, desk)
-            if isinstance(read, LeftOut) and not read.final:
-                return Skipped(read.reason)
             state = replace(state, read_offset=session.read_offset)
             if isinstance(read, LeftOut):
                 reason = read.reason
+                postponed = postponed or not read.final
                 continue
             outcome, conv = _keep_one(read, desk)
             state = replace(state, conv=conv)
@@ -147,8 +147,9 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
         if desk.store.conversations.record_failure(job.path, job.source, str(fault)) == 1:
             desk.results.problems.append(str(fault))
         return Skipped(str(fault), counts)
-    fingerprint = fingerprint_of(job.path, state.read_offset) if state.read_offset else ""
-    desk.store.conversations.remember_file(replace(state, fingerprint=fingerprint))
+    if not postponed:
+        fingerprint = fingerprint_of(job.path, state.read_offset) if state.read_offset else ""
+        desk.store.conversations.remember_file(replace(state, fingerprint=fingerprint))
     return Done(counts) if counts else Skipped(reason or "nobody says anything in it")
 
 

@@ -1,0 +1,80 @@
+"""Exports of claude.ai.
+
+Every branch of a conversation is kept: an answer that was tried again was given all the same.
+Thinking, tool results and attached files are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pipeline.records import Role, Session, Utterance
+from pipeline.sources import exports
+from pipeline.sources.fields import blocks_of, mapping_of, text_of, time_of, trace
+
+NAME = "claude-ai"
+_ROLES = {"human": Role.USER, "assistant": Role.ASSISTANT}
+_NOT_SAID = frozenset({"thinking", "redacted_thinking", "tool_use", "tool_result", "token_budget"})
+
+
+def default_roots(environ: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG001
+    """None: exports stand where the user puts them."""
+    return []
+
+
+def is_conversation(item: object) -> bool:
+    """Whether this is how claude.ai exports a conversation."""
+    return isinstance(item, dict) and "uuid" in item and "mapping" not in item
+
+
+class ClaudeAi:
+    """Exports under `roots`, which may be the files themselves."""
+
+    name = NAME
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = tuple(roots)
+
+    def discover(self) -> Iterator[Path]:
+        """Every export, sorted by path."""
+        return iter(exports.discover(self.roots))
+
+    def read(self, path: Path, start: int = 0) -> Iterator[Session]:  # noqa: ARG002 - read whole
+        """The conversations of the export. Raises SourceFault when it is none of claude.ai's."""
+        return exports.sessions(path, is_conversation, _session, "claude.ai")
+
+
+def _session(item: Mapping[str, object], path: Path) -> Session:
+    messages = item.get("chat_messages")
+    return Session(
+        source=NAME,
+        session_id=text_of(item.get("uuid")),
+        path=path,
+        title=text_of(item.get("name")) or text_of(item.get("title")),
+        utterances=tuple(
+            utterance
+            for message in (messages if isinstance(messages, list) else ())
+            if (utterance := _utterance(mapping_of(message)))
+        ),
+        read_offset=0,
+    )
+
+
+def _utterance(message: Mapping[str, object]) -> Utterance | None:
+    role = _ROLES.get(text_of(message.get("sender")))
+    if role is None:
+        return None
+    blocks = blocks_of(message.get("content"))
+    texts = [text_of(block.get("text")) for block in blocks if block.get("type") not in _NOT_SAID]
+    return Utterance(
+        native_id=text_of(message.get("uuid")),
+        role=role,
+        at=time_of(message.get("created_at")),
+        text="\n\n".join(filter(None, texts)) or ("" if blocks else text_of(message.get("text"))),
+        actions=tuple(
+            trace(block.get("name"), block.get("input"))
+            for block in blocks
+            if block.get("type") == "tool_use"
+        ),
+    )

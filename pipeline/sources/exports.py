@@ -1,0 +1,132 @@
+"""Exports of chat assistants: a zip or a JSON file with all conversations, read one by one."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, TextIO
+
+from pipeline.errors import SourceFault
+from pipeline.records import BadLine, Session
+from pipeline.sources.jsonl import find
+
+SUFFIXES = (".json", ".zip")
+_FIRST_LOOK = 1024 * 1024  # characters
+_LARGEST = 128 * 1024 * 1024  # characters of one conversation; more would not fit in memory
+_DECODER = json.JSONDecoder(strict=False)
+_SPACE = " \t\r\n\ufeff"
+
+
+def conversations(path: Path, bad: list[BadLine]) -> Iterator[Any]:
+    """The conversations in the file, each as JSON, in order; one alone is an export too.
+
+    What is broken is added to `bad` and ends the part it stands in. Raises SourceFault when the
+    file cannot be opened, or holds no conversations.json.
+    """
+    try:
+        for text in _parts(path):
+            with text as stream:
+                yield from _items(stream, path, bad)
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        # the zip module raises the last two for an encrypted file and an unknown packing
+        raise SourceFault(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
+            mend="download the export again, unpacked or as the zip it came as",
+        ) from error
+
+
+def sessions(
+    path: Path,
+    is_conversation: Callable[[object], bool],
+    session: Callable[[Any, Path], Session],
+    program: str,
+) -> Iterator[Session]:
+    """A session for each conversation of the export; what could not be read comes with the last.
+
+    Raises SourceFault when there is no conversation of this program in it.
+    """
+    bad: list[BadLine] = []
+    last: Session | None = None
+    for item in conversations(path, bad):
+        if not is_conversation(item):
+            continue
+        if last is not None:
+            yield last
+        last = session(item, path)
+    if last is None:
+        raise SourceFault(
+            f"{path} is no export of {program}",
+            mend=f"import the zip, or the conversations.json in it, that {program} sent",
+        )
+    yield replace(last, bad_lines=tuple(bad))
+
+
+def discover(roots: Sequence[Path]) -> list[Path]:
+    """Exports under the roots, which may be the files themselves."""
+    files = [root for root in roots if root.is_file()]
+    return sorted({*files, *find([root for root in roots if root.is_dir()], suffixes=SUFFIXES)})
+
+
+def _parts(path: Path) -> Iterator[Any]:
+    """The text streams of the file: of a zip its conversations.json, in several parts if large."""
+    if not zipfile.is_zipfile(path):
+        yield path.open(encoding="utf-8-sig", errors="replace")
+        return
+    with zipfile.ZipFile(path) as packed:
+        names = [name for name in packed.namelist() if _is_conversations(name)]
+        if not names:
+            raise SourceFault(
+                f"{path} holds no conversations.json",
+                mend="it is not an export of claude.ai or ChatGPT; import the zip you downloaded",
+            )
+        for name in sorted(names):
+            yield _member(packed, name)
+
+
+@contextmanager
+def _member(packed: zipfile.ZipFile, name: str) -> Iterator[TextIO]:
+    with packed.open(name) as file, TextIOWrapper(file, "utf-8-sig", errors="replace") as text:
+        yield text
+
+
+def _is_conversations(name: str) -> bool:
+    last = name.rpartition("/")[2]
+    return last.startswith("conversations") and last.endswith(".json")
+
+
+def _items(stream: TextIO, path: Path, bad: list[BadLine]) -> Iterator[Any]:
+    """The items of a JSON list, or the one value there is; one at a time, as they may be many."""
+    buffer = stream.read(_FIRST_LOOK).lstrip(_SPACE)
+    listed = buffer.startswith("[")
+    at = 1 if listed else 0
+    number = 0
+    while True:
+        while at < len(buffer) and buffer[at] in f"{_SPACE},":
+            at += 1
+        if at >= len(buffer):
+            buffer, at = stream.read(_FIRST_LOOK), 0
+            if not buffer:
+                return
+            continue
+        if buffer[at] == "]":
+            return
+        number += 1
+        try:
+            item, at = _DECODER.raw_decode(buffer, at)
+        except (ValueError, RecursionError) as error:
+            # it may only be cut off: read on, each time as much again, so that it takes few tries
+            more = stream.read(max(_FIRST_LOOK, len(buffer)))
+            buffer, at = buffer[at:] + more, 0
+            number -= 1
+            if more and len(buffer) <= _LARGEST and not isinstance(error, RecursionError):
+                continue
+            bad.append(BadLine(path, number + 1, f"conversation {number + 1}: {error}"))
+            return
+        yield item
+        if not listed:
+            return
