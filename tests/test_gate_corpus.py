@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -271,6 +272,15 @@ def test_news_that_the_draft_tells_is_written() -> None:
     assert verdict(made, after=made.before).refused
 
 
+def test_two_sentences_given_as_one_are_looked_for_each() -> None:
+    """The surgeon marks both; one of them without the other is half of the news."""
+    text = "Sessions expire after 30 days. Priya looks after the session store."
+    made = session_night(AppendSentences("Background", (CitedSentence(text, PRIYA.citations),)))
+    assert verdict(made) == Verdict()
+    after = re.sub(r" Priya looks after the session store\.\[\^\d+\]", "", made.after)
+    assert said(verdict(made, after=after).refused, "Priya", "is to be written")
+
+
 def test_a_sentence_cites_what_the_draft_says_and_nothing_more() -> None:
     """A second mark for show, or one of the user's footnotes, is not part of the edit."""
     made = session_night(AppendSentences("Background", (PRIYA,)))
@@ -363,6 +373,19 @@ def test_a_sentence_is_not_outdated_by_another_matter() -> None:
     assert said(verdict(made).doubts, "another matter")
     made = session_night(Supersede(ref(page(), CLEANUP), FASTER, "2026-03-02"))
     assert verdict(made) == Verdict()
+
+
+@pytest.mark.parametrize(
+    "vaguer",
+    ["The cleanup job runs.", "The cleanup job may run every 10 minutes.", CLEANUP],
+)
+def test_a_sentence_is_not_outdated_by_one_that_says_no_more(vaguer: str) -> None:
+    """Newest does not win by being newest: what is known precisely stays."""
+    spoken = conversation("abcdef04", [("user", vaguer)])
+    vault = replace(coder(), conversations={**coder().conversations, "abcdef04": spoken})
+    cited = CitedSentence(vaguer, (vault.citation("abcdef04", 0, 0),))
+    edit = Supersede(ref(page(), CLEANUP), cited, "2026-03-02")
+    assert said(verdict(night(vault, STEM, page(), [edit], [vaguer])).refused, "says no more")
 
 
 # ------------------------------------------------------------------ sources

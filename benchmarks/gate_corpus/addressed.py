@@ -46,6 +46,7 @@ def addressed() -> Iterator[Case]:
         yield from _on_the_users(vault, stem, before)
         yield from _too_many(vault, stem, before)
         yield from _wrong_succession(vault, stem, before)
+        yield from _vaguer(vault, stem, before)
         yield from _back_from_the_past(vault, stem, before)
         yield from _bad_merges(vault, stem, before)
         yield from _unlike_what_is_said(vault, stem, before)
@@ -140,6 +141,39 @@ def _wrong_succession(vault: Vault, stem: str, before: str) -> Iterator[Case]:
     for one in vault.news_of(stem):
         if one.kind == "instead":
             yield from _older_replaces(vault, stem, before, one)
+
+
+_VAGUER = {
+    "The cleanup job runs every 10 minutes.": (
+        "The cleanup job runs.",
+        "The cleanup job may run every 10 minutes.",
+    ),
+    "The timeout in .ci/config.yml is 15 minutes.": ("The timeout is in .ci/config.yml.",),
+    "It deletes expired rows in batches of 500.": ("It deletes expired rows in batches.",),
+    "Artifacts are kept for 14 days.": ("Artifacts are kept.",),
+    "The tank holds 600 litres.": ("The tank holds litres.", "The tank holds 600 litres."),
+    "The oven is a Bosch from 2014.": ("The oven is a Bosch.",),
+    "The bus costs 2,400 euros.": ("The bus costs euros.",),
+    "Die Miete beträgt 350 Euro im Monat.": ("Die Miete beträgt Euro im Monat.",),
+    "备份保留30天。": ("备份保留。",),
+    "蔵書は8000冊です。": ("蔵書です。",),
+    "عدد الكتب 15000 كتاب.": ("عدد الكتب كتاب.",),
+}
+
+
+def _vaguer(vault: Vault, stem: str, before: str) -> Iterator[Case]:
+    """A precise sentence outdated by one that says less, though somebody said it later."""
+    for old, texts in _VAGUER.items():
+        if old not in before:
+            continue
+        for number, text in enumerate(texts):
+            conv = f"0a9e000{number}"
+            fuller = vault_with(vault, conv, [("user", text)])
+            cited = CitedSentence(text, (fuller.citation(conv, 0, 0),))
+            edit = Supersede(ref(before, old), cited, date_of(before, old))
+            made = _written(fuller, stem, before, [edit], [text])
+            if made:
+                yield made.case("a sentence outdated by a vaguer one", text, _STOPPED)
 
 
 def _older_replaces(vault: Vault, stem: str, before: str, one: News) -> Iterator[Case]:

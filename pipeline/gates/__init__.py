@@ -19,7 +19,7 @@ from pipeline.gates.citing import citations_survive, marks_defined, sentences_su
 from pipeline.gates.comparing import Context, Write
 from pipeline.gates.content import dangers, nothing_dangerous, nothing_hollow
 from pipeline.gates.naming import named_well
-from pipeline.gates.succeeding import in_time, on_the_matter
+from pipeline.gates.succeeding import brings_news, in_time, on_the_matter
 from pipeline.gates.telling import as_told
 from pipeline.gates.untouched import unaddressed_identical
 from pipeline.records import Draft
@@ -45,6 +45,7 @@ GATES: tuple[Gate, ...] = (
     unaddressed_identical,
     as_told,
     in_time,
+    brings_news,
     repeats,
     nothing_hollow,
     sentences_supported,

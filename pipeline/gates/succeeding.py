@@ -9,6 +9,7 @@ from datetime import date
 from pipeline.footnotes import citations_of
 from pipeline.gates.comparing import Comparison, Write, shown
 from pipeline.gates.departing import sentence_at
+from pipeline.gates.merging import says_more
 from pipeline.markdown import Page
 from pipeline.prose import flat
 from pipeline.records import (
@@ -25,7 +26,19 @@ from pipeline.text import content_words
 _DATED = re.compile(
     r"^(?P<key>created|updated):[ \t]*(?P<day>[^\s#]*)[ \t]*(?:#.*)?\r?$", re.MULTILINE
 )
+_HEDGES = re.compile(
+    r"\b(?:may|might|can|could|should|would|maybe|perhaps|possibly|probably) ", re.IGNORECASE
+)
 _ONE_MATTER = 0.2  # share of the words of both that an outdated sentence and its successor share
+
+
+def brings_news(write: Write) -> list[str]:
+    """What takes a sentence's place says something that it does not, and is not just vaguer."""
+    return [
+        f"“{shown(new)}” says no more than “{shown(old)}”, which it would outdate"
+        for old, new in _successions(write)
+        if old and not says_more(_HEDGES.sub("", new), old)
+    ]
 
 
 def in_time(write: Write) -> list[str]:
@@ -52,16 +65,22 @@ def in_time(write: Write) -> list[str]:
 
 def on_the_matter(write: Write) -> list[str]:
     """What takes a sentence's place has to do with it."""
-    texts: dict[SentenceRef, str] = {}
-    reasons = []
+    return [
+        f"“{shown(new)}” would outdate “{shown(old)}”, another matter"
+        for old, new in _successions(write)
+        if _in_common(old, new) < _ONE_MATTER
+    ]
+
+
+def _successions(write: Write) -> Iterator[tuple[str, str]]:
+    """Each sentence that is outdated, and the one that takes its place."""
+    standing: dict[SentenceRef, str] = {}
     for edit in write.draft.edits:
         if isinstance(edit, Supersede):
-            standing = sentence_at(write.pages.before, edit.at)
-            old = texts.get(edit.at, standing.text if standing else "")
-            new = texts[edit.at] = flat(edit.sentence.text)
-            if _in_common(old, new) < _ONE_MATTER:
-                reasons.append(f"“{shown(new)}” would outdate “{shown(old)}”, another matter")
-    return reasons
+            found = sentence_at(write.pages.before, edit.at)
+            old = standing.get(edit.at, found.text if found else "")
+            standing[edit.at] = flat(edit.sentence.text)
+            yield old, standing[edit.at]
 
 
 def _update(pages: Comparison) -> Iterator[str]:

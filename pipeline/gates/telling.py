@@ -22,6 +22,7 @@ from pipeline.records import (
     SentenceRef,
     Supersede,
 )
+from pipeline.text import sentences
 
 
 @dataclass(slots=True)
@@ -33,9 +34,9 @@ class _Told:
     given: dict[str, set[Place]] = field(default_factory=dict)
 
     def write(self, sentence: CitedSentence) -> None:
-        text = flat(sentence.text)
-        if text:
-            self._promise(text, sentence.citations)
+        line = flat(sentence.text)
+        for start, end in sentences(line):
+            self._promise(line[start:end], sentence.citations)
 
     def cite(self, ref: SentenceRef, citation: Citation) -> None:
         self._promise(self.text(ref), (citation,))
@@ -87,8 +88,8 @@ def _told(write: Write) -> _Told:
         match edit:
             case AddCitation(at=ref, citation=citation):
                 told.cite(ref, citation)
-            case AppendSentences(sentences=sentences):
-                for sentence in sentences:
+            case AppendSentences(sentences=added):
+                for sentence in added:
                     told.write(sentence)
             case Supersede(sentence=sentence) | AppendHistory(sentence=sentence):
                 told.write(sentence)
@@ -101,5 +102,5 @@ def _told(write: Write) -> _Told:
     return told
 
 
-def _called(text: str, sentences: tuple[Cited, ...]) -> Iterator[Cited]:
-    return (sentence for sentence in sentences if sentence.text == text)
+def _called(text: str, cited: tuple[Cited, ...]) -> Iterator[Cited]:
+    return (sentence for sentence in cited if sentence.text == text)
