@@ -109,7 +109,7 @@ def test_a_claude_conversation(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("source", "item"), [(ChatGpt, CHAT), (ClaudeAi, CLAUDE)])
 def test_zips_and_parts(source: type[ChatGpt], item: dict[str, object], tmp_path: Path) -> None:
-    """The zip as it was downloaded, its conversations in one file or in several, in a folder too."""
+    """The zip as it was downloaded, its conversations in one file or in several, in a folder."""
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("users.json", "[]")
