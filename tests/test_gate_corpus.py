@@ -304,6 +304,15 @@ def test_a_merged_sentence_may_cite_what_its_repeat_cited() -> None:
     assert not said(verdict(made).refused, "would cite")
 
 
+def test_news_stands_at_the_end_of_its_section() -> None:
+    """Between two blocks of the user's it would tear apart what belongs together."""
+    made = session_night(AppendSentences("Operations", (PRIYA,)))
+    assert verdict(made) == Verdict()
+    sentence = next(line for line in made.after.splitlines() if line.startswith("Priya"))
+    torn = made.after.replace(f"{sentence}\n\n", "").replace("```c\n", f"{sentence}\n\n```c\n")
+    assert said(verdict(made, after=torn).refused, "Priya", "no edit says so")
+
+
 # ------------------------------------------------------------------ what follows what
 
 

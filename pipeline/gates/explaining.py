@@ -108,8 +108,11 @@ class Explained:
             return self._is_edited(old, new, "") or self._is_longer_list(old, new)
         return False
 
-    def insertion(self, block: Block, head: Block | None) -> bool:
-        """Whether an edit puts `block` there: after the heading `head`, None before any."""
+    def insertion(self, block: Block, head: Block | None, follower: Block | None = None) -> bool:
+        """Whether an edit puts `block` there: after the heading `head`, None before any.
+
+        follower: what stood there before and comes next, None at the end of the page.
+        """
         section = block.section.casefold()
         match block.kind:
             case Kind.HEADING:
@@ -121,7 +124,8 @@ class Explained:
                     else (head is not None and head.heading_level == 2)
                 )
                 texts = self._appended.get(section, [])
-                return under and bool(texts) and _is_run_of(texts, block.raw.strip("\r\n"))
+                ends = follower is None or _ends_section(follower, section)
+                return under and ends and bool(texts) and _is_run_of(texts, block.raw.strip("\r\n"))
             case Kind.LIST:
                 return all(self._is_line(section, line) for line in block.raw.splitlines())
             case Kind.DEFINITION:
@@ -256,6 +260,14 @@ class Explained:
     def _text(self, ref: SentenceRef) -> str:
         sentence = sentence_at(self._page, ref)
         return sentence.text if sentence is not None else ""
+
+
+def _ends_section(block: Block, section: str) -> bool:
+    """Whether what is put in before this block stands last in its section's own body.
+
+    A block that is never closed would swallow what comes after it.
+    """
+    return bool(block.heading_level) or block.open or block.section.casefold() != section
 
 
 def _span(block: Block, sentence: Sentence) -> tuple[int, int]:

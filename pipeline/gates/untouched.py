@@ -54,7 +54,7 @@ def _walk(before: Page, after: Page, explained: Explained) -> Iterator[str]:
             yield f"“{shown(block.raw)}” would be changed or lost, and no edit says so"
             continue
         for j in range(at, end):
-            if not explained.insertion(new[j], heads[j]):
+            if not explained.insertion(new[j], heads[j], block):
                 yield f"“{shown(new[j].raw)}” would be put in, and no edit says so"
         pairs.append((block, new[end]))
         at = end + 1
