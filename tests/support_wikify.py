@@ -58,7 +58,7 @@ GERMAN = [
 ]
 CHINESE_SHORT, CHINESE_LONG = (
     "Lantern的清理任务删除过期会话。",
-    "Lantern的清理任务删除过期会话并压缩日志文件。",
+    "Lantern的清理任务删除过期会话和临时日志。",
 )
 CHINESE = [
     "Lantern项目保存所有商店的会话，Lantern的数据表、Lantern的归档和Lantern的文档都在里面。",
