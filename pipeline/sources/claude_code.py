@@ -54,8 +54,8 @@ class ClaudeCode:
         what stands there as the user's was written by the agent that called it.
         """
         agent = path.name.startswith(_AGENT)
-        lines = JsonLines(path, start)
         transcript = Transcript(agent=agent)
+        lines = JsonLines(path, start, passes=transcript.passes)
         turn = start
         for _, entry in lines:
             if transcript.add(entry):

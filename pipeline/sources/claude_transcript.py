@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ from pipeline.sources.fields import blocks_of, mapping_of, text_of, time_of, tra
 
 _SYNTHETIC = "<synthetic>"  # the client's own words: an API error, "No response requested."
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
+_UUID = re.compile(rb'"uuid": ?"([^"\\]{1,64})"')
+_END = 800  # bytes of a line at either end, where its uuid stands
+_PROGRESS = b'"type":"progress"'
 # Others there are, and new ones with every version; these are enough to know the format by.
 _KNOWN = _TITLES.keys() | {
     *("user", "assistant", "attachment", "queue-operation"),
@@ -78,6 +82,21 @@ class Transcript:
         elif kind in _TITLES:
             self._titles[kind] = text_of(entry.get(_TITLES[kind])) or self._titles.get(kind, "")
         return kind == "user" and len(self._turns) > said and not self._queue
+
+    def passes(self, line: bytes) -> bool:
+        """Whether the line is one of a tool's result alone, or of progress: nobody says anything.
+
+        A person's text beside a result stands in a block of type "text", and the type of an entry
+        before its message, if at all there; so both are told without decoding megabytes.
+        """
+        result = b'"tool_result"' in line and b'"text"' not in line
+        kind = line.find(_PROGRESS, 0, _END)
+        if not result and (kind < 0 or line.find(b'"message"', 0, kind) >= 0):
+            return False
+        self.recognised = True
+        if found := _UUID.search(line[-_END:]) or _UUID.search(line[:_END]):
+            self._uuids.add(found[1].decode())
+        return True
 
     def title(self) -> str:
         """The user's title, else the assistant's, else a summary of an entry of this very file.

@@ -25,6 +25,13 @@ NAME = "codex"
 _KNOWN = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _EVENT, _ITEM, _SENT = "event", "item", "sent"  # where a prompt stands, the most telling first
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+_BEGINNING = 200  # bytes
+_OUTPUTS = (
+    b'"type":"function_call_output"',
+    b'"type":"custom_tool_call_output"',
+    b'"type":"reasoning"',
+    b'"type":"token_count"',
+)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (?P<path>.+)$", re.MULTILINE)
 
 
@@ -52,7 +59,7 @@ class Codex:
         """Parse the file. Raises SourceFault when it cannot be opened or is no rollout."""
         if path.suffix == ".zst":
             start = 0
-        lines = JsonLines(path, start)
+        lines = JsonLines(path, start, passes=_is_output)
         rollout = _Rollout(self._turns_of)
         if start:
             rollout.add(next((entry for _, entry in JsonLines(path)), {}), 0)
@@ -102,6 +109,12 @@ class Codex:
                     if entry.get("type") == "turn_context"
                 ) - {""}
         return frozenset()
+
+
+def _is_output(line: bytes) -> bool:
+    """What a tool gave back, and what only the model can read; told by the line's beginning."""
+    beginning = line[:_BEGINNING]
+    return any(kind in beginning for kind in _OUTPUTS)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +19,7 @@ from pipeline.records import BadLine
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
 _PIECE = 1024 * 1024  # bytes read at a time while passing over a line that is too long
 _LOOK = 4096  # bytes at either end that tell whether a file was rewritten
+_GLUED = b'}{"'  # inside a string the quote would be escaped
 _BOM = b"\xef\xbb\xbf"
 _DECODER = json.JSONDecoder(strict=False)  # agents do write raw tabs inside strings
 
@@ -32,9 +33,18 @@ class JsonLines:
     lines count from 1. `start`: the byte to begin at, the first of a line. `line_start` is where
     the line of the record just handed over begins. `offset` is where the last line that ends in a
     newline ends: what is behind it is handed over if it is whole, but is still being written.
+
+    passes: tells of a line's bytes that nothing in it was said, so that it need not be decoded:
+    most of a transcript is what tools gave back. It is not asked where records are glued together.
     """
 
-    def __init__(self, path: Path, start: int = 0, max_line: int = MAX_LINE) -> None:
+    def __init__(
+        self,
+        path: Path,
+        start: int = 0,
+        max_line: int = MAX_LINE,
+        passes: Callable[[bytes], bool] | None = None,
+    ) -> None:
         self.path = path
         self.start = start
         self.line_start = self.offset = start
@@ -42,6 +52,7 @@ class JsonLines:
         self.complete_lines = 0  # not blank, and ended by a newline
         self._max_line = max_line
         self._lines_before = 0
+        self._passes = passes
 
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         """(line number, record). Raises SourceFault when the file cannot be read."""
@@ -64,6 +75,9 @@ class JsonLines:
             if len(raw) > self._max_line and not raw.endswith(b"\n"):
                 ended = _pass_over(file)
                 self._bad(line, f"longer than {self._max_line} bytes")
+            elif self._passes and raw.endswith(b"}\n") and _GLUED not in raw and self._passes(raw):
+                self.complete_lines += 1
+                ended = True
             else:
                 ended = raw.endswith(b"\n")
                 if self.line_start == 0:

@@ -22,6 +22,7 @@ NAME = "pi"
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 # Others there are; a file without any of these is not pi's.
 _KNOWN = frozenset({"session", "message", "session_info", "compaction", "model_change"})
+_BEGINNING = 400  # bytes
 _NOT_SESSIONS = frozenset({"subagent-artifacts"})  # folders
 
 
@@ -50,7 +51,7 @@ class Pi:
 
     def read(self, path: Path, start: int = 0) -> Iterator[Session]:
         """Parse the file. Raises SourceFault when it cannot be opened or is not pi's."""
-        lines = JsonLines(path, start)
+        lines = JsonLines(path, start, passes=_is_tool_result)
         header: Record = _header(path) if start else {}
         title = ""
         recognised = ours = False
@@ -89,6 +90,11 @@ class Pi:
             parent=_session_of(header.get("parentSession") or header.get("branchedFrom")),
             bad_lines=tuple(lines.bad_lines),
         )
+
+
+def _is_tool_result(line: bytes) -> bool:
+    """Told by its beginning, where its role stands."""
+    return b'"role":"toolResult"' in line[:_BEGINNING]
 
 
 def _header(path: Path) -> Record:
