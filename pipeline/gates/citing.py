@@ -71,7 +71,10 @@ def marks_defined(write: Write) -> list[str]:
 
 
 def sentences_supported(write: Write) -> list[str]:
-    """7: each new sentence is cited and its messages support it, each new citation its sentence."""
+    """7: each new sentence is cited and its messages support it, each new citation its sentence.
+
+    What a repeat hands on supports the repeat, all of which the sentence says that it went into.
+    """
     pages = write.pages
     reasons = []
     for sentence in pages.fresh:
@@ -79,8 +82,14 @@ def sentences_supported(write: Write) -> list[str]:
             reasons.append(f"“{shown(sentence.text)}” has no source")
         else:
             reasons += _unsupported(sentence.text, sentence.citations, write)
+    handed_on = _repeats_of(write)
     for sentence, gained in _gained(pages):
-        reasons += _unsupported(sentence.text, gained, write)
+        said: dict[str, list[Citation]] = {}
+        for citation in gained:
+            text = handed_on.get((sentence.text, place(citation)), sentence.text)
+            said.setdefault(text, []).append(citation)
+        for text, cited in said.items():
+            reasons += _unsupported(text, tuple(cited), write)
     if not write.before and not any(sentence.citations for sentence in pages.new):
         reasons.append("the new article cites nothing")
     return reasons
@@ -145,6 +154,19 @@ def _faults(page: Page) -> dict[tuple[str, str], str]:
 def _marks_in(block: Block) -> tuple[str, ...]:
     """Marks of a block; the label a definition defines is none."""
     return marks(block)[1:] if block.kind is Kind.DEFINITION else marks(block)
+
+
+def _repeats_of(write: Write) -> dict[tuple[str, Place], str]:
+    """(sentence that stays, a source it gets from a repeat) → the text of the repeat."""
+    before = write.pages.before
+    known = citations(before)
+    return {
+        (merge.kept.text, place(known[label])): merge.sentence.text
+        for merge in departures(before, write.draft).values()
+        if merge.kept is not None
+        for label in merge.sentence.marks
+        if label in known
+    }
 
 
 def _gained(pages: Comparison) -> list[tuple[Cited, tuple[Citation, ...]]]:
