@@ -155,10 +155,6 @@ def _record_nothing(bucket: str, chunks: Sequence[str], desk: Desk) -> None:
 
 
 def _publish(result: Folded, desk: Desk) -> Outcome:
-    if not result.after:
-        _leave_out(result, desk)
-        _record_nothing(result.bucket.name, result.chunks, desk)
-        return Skipped("nothing new", {"known": len(result.chunks)})
     if result.verdict.refused:
         return Failed(result.verdict.refused)
     if result.verdict.doubts:
@@ -174,6 +170,10 @@ def _publish(result: Folded, desk: Desk) -> Outcome:
         at=desk.now(),
         trailers={"Run": desk.run, "Bucket": result.bucket.name, "Model": desk.model.name},
     )
+    if not result.after:
+        _leave_out(result, desk)
+        _record_nothing(result.bucket.name, result.chunks, desk)
+        return Skipped("nothing new", {"known": len(result.chunks)})
     verb = "update" if result.before is not None else "new"
     publish(
         press,

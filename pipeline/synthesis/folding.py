@@ -92,12 +92,15 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
 
     def drafted(edits: Sequence[Edit]) -> _Drafted:
         draft = replace(bare, edits=tuple(edits))
-        after = apply(
-            before,
-            draft,
-            today=_today(desk),
-            paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
-        )
+        try:
+            after = apply(
+                before,
+                draft,
+                today=_today(desk),
+                paragraph_sentences=desk.policy.synthesize.paragraph_sentences,
+            )
+        except VaultFault as fault:  # an edit that this very page cannot take
+            return _Drafted(draft, before or "", Verdict((str(fault),)))
         return _Drafted(draft, after, judge(before or "", after, draft, desk.policy.gate, context))
 
     passages = _passages(plan, page, desk)
@@ -186,18 +189,19 @@ def _evidenced(chunk: Chunk, claim: Claim, desk: Desk) -> Evidenced:
     conversation = desk.store.conversations.get(chunk.conv)
     citations = []
     for first, last in _runs(claim.messages):
-        said = desk.store.conversations.messages(chunk.conv, first=last, last=last)[0].at
+        moment = desk.store.conversations.messages(chunk.conv, first=last, last=last)[0].at
         citations.append(
             Citation(
                 conv=chunk.conv,
                 first=first,
                 last=last,
-                date=said.astimezone(desk.config.zone).date().isoformat(),
+                date=moment.astimezone(desk.config.zone).date().isoformat(),
                 source=conversation.source,
                 title=conversation.title,
             )
         )
-    return Evidenced(claim, tuple(citations), said_at(citations[-1], desk))
+    said = max(said_at(citation, desk) for citation in citations)
+    return Evidenced(claim, tuple(citations), said)
 
 
 def _runs(positions: Sequence[int]) -> list[tuple[int, int]]:
