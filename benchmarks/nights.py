@@ -82,7 +82,7 @@ class Row:
             "claims": claims,
             "held": sum(night.held for night in self.nights),
             "rejected": sum(night.rejected for night in self.nights),
-            "refused": sum(night.refused for night in self.nights),
+            "refused": sum(len(night.refused) for night in self.nights),
             "current": len(self.current),
             "caught": self.caught,
             "edits": list(self.edits),

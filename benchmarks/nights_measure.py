@@ -22,6 +22,7 @@ PROMISES = {
     "citations alive": "citations that stood and are gone, and marks or definitions alone",
     "facts alive": "planted facts that were folded and are gone",
     "current as told": "statements that are current and should not be, or the reverse",
+    "answered on Talk": "statements that deny each other, or the user, and no Talk entry says so",
     "evidence true": "planted facts that cite a message which does not say them",
     "nothing invented": "sentences the model made up",
     "no duplicates": "sentences that stand twice in an article",
@@ -51,7 +52,7 @@ class Measured:
     repeats: int
     held: int
     rejected: int
-    refused: int
+    refused: list[tuple[str, str]]
     calls: int
     tokens: int
     broken: dict[str, list[str]]
@@ -83,7 +84,7 @@ class Watch:
         standing = wiki.standing(known)
         planted = {fact.text: fact.key for fact in world.facts()}
         self.folded |= {planted[c.text] for c in claims if c.text in planted}
-        expected = self._expected(nights) - {fact.key for fact in self.user.taken}
+        expected = self._expected(nights) - {fact.key for _, fact in self.user.taken}
         alive = {found.fact.key for found in standing}
         current = {found.fact.key for found in standing if not found.segment.past}
         cited = wiki.cited()
@@ -107,7 +108,7 @@ class Watch:
             repeats=_repeats(standing),
             held=len(ran.results.held),
             rejected=len(ran.results.rejected),
-            refused=len(ran.results.refused),
+            refused=ran.results.refused,
             calls=int(ran.spent["calls"]),
             tokens=int(ran.spent["output_tokens"]),
             broken={
@@ -117,6 +118,7 @@ class Watch:
                 ],
                 "facts alive": sorted(map(str, expected - alive)),
                 "current as told": self._wrongly_current(nights, current),
+                "answered on Talk": self._unanswered(standing, wiki),
                 "evidence true": self._unsaid(standing),
                 "nothing invented": self._invented(wiki, known),
                 "no duplicates": _twice(wiki),
@@ -138,13 +140,34 @@ class Watch:
         """The user's own sentences stay whatever is said later."""
         if not self.exact:
             return []
-        truth = self.house.world.current(nights) - {fact.key for fact in self.user.taken}
+        truth = self.house.world.current(nights) - {fact.key for _, fact in self.user.taken}
         truth = {key for key in truth if key in self._expected(nights)}
         wrong = current - truth - {fact.key for fact in self.user.own}
         known = {key for key in wrong if key in self._expected(nights)}
         missing = truth - current
         return [f"not current: {key}" for key in sorted(missing)] + [
             f"current still: {key}" for key in sorted(known)
+        ]
+
+    def _unanswered(self, standing: Sequence[Standing], wiki: Wiki) -> list[str]:
+        """Pairs of current statements that cannot both be true, none of which Talk speaks of."""
+        if not self.exact:
+            return []
+        told = wiki.talk + "".join(self.user.settled)
+        own = {fact.matter for fact in self.user.own}
+        current: dict[tuple[str, str], dict[str, str]] = {}
+        for found in standing:
+            if not found.segment.past:
+                fact = found.fact
+                current.setdefault(fact.matter, {})[fact.value] = fact.text
+        denied = {
+            s.facts[0][0].matter for t in self.house.world.topics for s in t.subjects if s.denied
+        }
+        return [
+            " / ".join(texts.values())
+            for matter, texts in current.items()
+            if matter in own | denied and len(texts) > 1
+            if not any(text in told for text in texts.values())
         ]
 
     def _unsaid(self, standing: Sequence[Standing]) -> list[str]:

@@ -16,8 +16,9 @@ _MARKED = re.compile(r"(\[\^[^\]\s]+\])(?!\[|:)")
 
 @dataclass
 class User:
-    """kept: text that must stand somewhere in the articles, byte for byte. taken: sentences, and
-    settled: entries of Talk pages, that must not come back. own: what they say in their own words.
+    """kept: text that must stand somewhere in the articles, byte for byte. taken: the title of an
+    article and a sentence that must not come back to it. settled: entries of Talk pages that must
+    not come back. own: what they say in their own words.
     excused: citations that went with what the user took out, and loose: definitions that this left
     without a mark. done: the edits made.
     """
@@ -25,7 +26,7 @@ class User:
     world: World
     vault: Path
     kept: list[str] = field(default_factory=list)
-    taken: list[Fact] = field(default_factory=list)
+    taken: list[tuple[str, Fact]] = field(default_factory=list)
     settled: list[str] = field(default_factory=list)
     own: list[Fact] = field(default_factory=list)
     excused: set[Place] = field(default_factory=set)
@@ -50,8 +51,12 @@ class User:
 
     def returned(self, wiki: Wiki) -> list[str]:
         """What the user took out and finds again."""
-        texts = [fact.text for fact in self.taken]
-        back = [s.text for s in wiki.segments for text in texts if s.text.endswith(text)]
+        back = [
+            segment.text
+            for title, fact in self.taken
+            for segment in wiki.segments
+            if segment.article == wiki.article(title) and segment.text.endswith(fact.text)
+        ]
         return back + [entry for entry in self.settled if entry in wiki.talk]
 
     def _did(self, name: str) -> bool:
@@ -96,7 +101,7 @@ class User:
         sentence = rf" ?{re.escape(fact.text)}(?:\[\^[^\]\s]+\])+"
         if not self._substitute(wiki, topic, sentence, ""):
             return False
-        self.taken.append(fact)
+        self.taken.append((topic.name, fact))
         return True
 
     def _reword(self, wiki: Wiki) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 WORLD = Path(__file__).parents[1] / "fixtures" / "nights" / "world.toml"
 FIRST_DAY = datetime(2026, 6, 1, tzinfo=UTC)
 _PER_TOPIC = 12  # conversations about one topic in thirty nights
-_PER_TALK = 6  # facts told in one conversation at most; more than eight would be left out
+_CROWD = 6  # facts told in one conversation at most; of more than eight some would be left out
 _BY_ASSISTANT = 0.3  # share of what is told by the assistant
 
 
@@ -157,12 +157,15 @@ class World:
         return {fact.key for fact in latest.values()}
 
 
-def make(nights: int = 30, seed: int = 1) -> World:
-    """The world of so many nights; the same for the same seed on every machine."""
+def make(nights: int = 30, seed: int = 1, crowd: int = _CROWD) -> World:
+    """The world of so many nights; the same for the same seed on every machine.
+
+    crowd: facts told in one conversation at most.
+    """
     rng = random.Random(seed)
     table = tomllib.loads(WORLD.read_text("utf-8"))
     topics = tuple(_topic(row) for row in table["topic"])
-    talks = [talk for topic in topics for talk in _talks(topic, nights, rng)]
+    talks = [talk for topic in topics for talk in _talks(topic, nights, crowd, rng)]
     talks += _chats(table["chat"], nights, rng)
     return World(nights, topics, tuple(_troubled(talks, nights, rng)))
 
@@ -206,7 +209,7 @@ def _subject(topic: str, name: str, row: Mapping[str, Any]) -> Subject:
 # ------------------------------------------------------------------ what is said when
 
 
-def _talks(topic: Topic, nights: int, rng: random.Random) -> list[Talk]:
+def _talks(topic: Topic, nights: int, crowd: int, rng: random.Random) -> list[Talk]:
     count = max(4, round(_PER_TOPIC * nights / 30))
     days = sorted([*rng.choices(range(1, nights + 1), k=count - 1), 1 + rng.randrange(2)])
     starts = sorted(
@@ -214,8 +217,10 @@ def _talks(topic: Topic, nights: int, rng: random.Random) -> list[Talk]:
         for day in days
     )
     told: list[list[Fact]] = [[] for _ in starts]
-    for subject in topic.subjects:
-        free = [n for n, facts in enumerate(told) if len(facts) < _PER_TALK]
+    # what the owner touches must be told early and again, the rest where there is room
+    mixed = rng.sample(topic.subjects, len(topic.subjects))
+    for subject in sorted(mixed, key=lambda s: not (s.user or s.lead)):
+        free = [n for n, facts in enumerate(told) if len(facts) < crowd]
         for place, fact in _mentions(subject, free, rng):
             told[place].append(fact)
     return [

@@ -117,26 +117,37 @@ def _checked(passage: Passage, texts: Sequence[str], desk: Desk) -> tuple[CitedS
     """
     policy = desk.policy.synthesize
     there = [passage.tone[start:end] for start, end in sentences(passage.tone)]
-    said: set[int] = set()
-    cited: list[CitedSentence] = []
+    kept: list[str] = []
     for text in texts:
-        if any(similarity(text, other) >= policy.duplicate for other in there):
+        if any(similarity(text, other) >= policy.duplicate for other in [*there, *kept]):
             continue
-        there.append(text)
         if reason := well_formed(text, max_words=policy.claim_words * 2):
             raise InvalidReply(reason)
-        told = [i for i, s in enumerate(passage.added) if _says(text, s.text)]
-        if not told:
+        kept.append(text)
+    told: dict[str, list[Statement]] = {text: [] for text in kept}
+    for statement in passage.added:
+        told[_teller(statement.text, kept)].append(statement)
+    cited: list[CitedSentence] = []
+    for text, said in told.items():
+        if not said:
             raise InvalidReply("a sentence says none of the claims")
-        said.update(told)
-        citations = tuple(dict.fromkeys(c for i in told for c in passage.added[i].citations))
+        citations = tuple(dict.fromkeys(c for statement in said for c in statement.citations))
         verdict = check(text, messages_of(citations, desk), threshold=desk.policy.gate.support)
         if not verdict.supported:
             raise InvalidReply("; ".join(verdict.reasons))
         cited.append(CitedSentence(text, citations))
-    if len(said) < len(passage.added):
-        raise InvalidReply("a claim was left out")
     return tuple(cited)
+
+
+def _teller(claim: str, texts: Sequence[str]) -> str:
+    """The sentence that says a claim: of several, such as one and its denial, the most alike.
+
+    Raises InvalidReply when none does.
+    """
+    telling = [text for text in texts if _says(text, claim)]
+    if not telling:
+        raise InvalidReply("a claim was left out")
+    return max(telling, key=lambda text: similarity(text, claim))
 
 
 def _says(sentence: str, claim: str) -> bool:
