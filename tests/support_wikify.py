@@ -38,7 +38,7 @@ ENGLISH = [
 ]
 GERMAN_SHORT, GERMAN_LONG = (
     "Der Lantern Aufräumdienst löscht veraltete Sitzungen.",
-    "Der Lantern Aufräumdienst löscht veraltete Sitzungen nachts gründlich.",
+    "Der Lantern Aufräumdienst löscht veraltete Sitzungen vor jeder Sicherung der Datenbank.",
 )
 GERMAN = [
     "Das Projekt Lantern ist der Dienst, in dem die Sitzungen von allen Läden der Gruppe sind.",
@@ -58,7 +58,7 @@ GERMAN = [
 ]
 CHINESE_SHORT, CHINESE_LONG = (
     "Lantern的清理任务删除过期会话。",
-    "Lantern的清理任务删除过期会话和临时日志。",
+    "Lantern的清理任务删除过期会话并压缩日志文件。",
 )
 CHINESE = [
     "Lantern项目保存所有商店的会话，Lantern的数据表、Lantern的归档和Lantern的文档都在里面。",
@@ -78,7 +78,7 @@ CHINESE = [
 ]
 RUSSIAN_SHORT, RUSSIAN_LONG = (
     "Служба очистки Lantern удаляет устаревшие сессии.",
-    "Служба очистки Lantern удаляет устаревшие сессии каждую ночь.",
+    "Служба очистки Lantern удаляет устаревшие сессии перед каждым копированием базы.",
 )
 RUSSIAN = [
     "Проект Lantern есть служба компании, в которой хранится база каждого магазина и сессии.",
