@@ -10,7 +10,6 @@ from benchmarks.nights_model import WorldModel
 from benchmarks.nights_reading import Place, Standing, Wiki, read
 from benchmarks.nights_run import House, Ran
 from benchmarks.nights_user import User
-from benchmarks.nights_world import Fact
 from pipeline.config import load_policy
 from pipeline.records import Claim
 from pipeline.text import words
@@ -24,7 +23,7 @@ PROMISES = {
     "current as told": "statements that are current and should not be, or the reverse",
     "answered on Talk": "statements that deny each other, or the user, and no Talk entry says so",
     "evidence true": "planted facts that cite a message which does not say them",
-    "nothing invented": "sentences the model made up",
+    "no value invented": "sentences the model made up, with a name or a number nobody gave",
     "no duplicates": "sentences that stand twice in an article",
     "growth in bounds": "nights that added more words than the ceiling",
     "user's text intact": "pieces the user wrote that are not there byte for byte",
@@ -35,7 +34,11 @@ PROMISES = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One night in figures. broken: breaches per promise, and notes on each."""
+    """One night in figures, as of the morning after it.
+
+    repeats: facts that are current in an article in two wordings. unsaid: sentences the model made
+    up of known words alone. broken: the breaches of each promise.
+    """
 
     night: int
     conversations: int
@@ -50,6 +53,7 @@ class Measured:
     facts_alive: int
     facts_current: int
     repeats: int
+    unsaid: int
     held: int
     rejected: int
     refused: list[tuple[str, str]]
@@ -92,6 +96,8 @@ class Watch:
         added = _words(wiki) - self._stood
         lost = self.ever - self.user.excused - cited
         self.ever |= cited
+        false = self.model.false - {fact.text for fact in known} if self.model else set()
+        unsaid = self.model.unsaid if self.model else set()
         return Measured(
             night=day,
             conversations=ran.results.counts["conversations"],
@@ -106,6 +112,7 @@ class Watch:
             facts_alive=len(expected & alive),
             facts_current=len(current),
             repeats=_repeats(standing),
+            unsaid=len(_standing_of(unsaid, wiki)),
             held=len(ran.results.held),
             rejected=len(ran.results.rejected),
             refused=ran.results.refused,
@@ -120,7 +127,7 @@ class Watch:
                 "current as told": self._wrongly_current(nights, current),
                 "answered on Talk": self._unanswered(standing, wiki),
                 "evidence true": self._unsaid(standing),
-                "nothing invented": self._invented(wiki, known),
+                "no value invented": _standing_of(false - unsaid, wiki),
                 "no duplicates": _twice(wiki),
                 "growth in bounds": _beyond(added, claim_words),
                 "user's text intact": self.user.missing(wiki),
@@ -183,11 +190,9 @@ class Watch:
             if not any(text in said[place] for text in wordings[found.fact.key])
         ]
 
-    def _invented(self, wiki: Wiki, known: Iterable[Fact]) -> list[str]:
-        if self.model is None:
-            return []
-        false = self.model.false - {fact.text for fact in known}
-        return [s.text for s in wiki.segments if any(s.text.endswith(text) for text in false)]
+
+def _standing_of(texts: Iterable[str], wiki: Wiki) -> list[str]:
+    return [s.text for s in wiki.segments if any(s.text.endswith(text) for text in texts)]
 
 
 def _words(wiki: Wiki) -> int:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks.nights_world import Fact, World
 from pipeline.models import Account, Ask, Choice, Reply
 from pipeline.records import Call
 
-INVENTED = (
+_INVENTED = (
     "The whole {} was moved to Reykjavik by Olga Brandt.",
     "The {} costs 98765 crowns a year.",
-    "The user decided to give up the {}.",
 )
+# no name and no number that a rule could miss in the messages
+_UNSAID = "The user decided to give up the {}."
 _SURE = 0.9
 _FEW_WORDS = 4
 _OTHER = {"0": "7", "1": "8", "2": "9", "3": "6", "4": "1", "5": "2", "6": "3", "7": "1", "8": "2"}
@@ -29,8 +29,8 @@ _OTHER = {"0": "7", "1": "8", "2": "9", "3": "6", "4": "1", "5": "2", "6": "3", 
 class WorldModel:
     """Keeps the Model protocol. noise: share of bad answers (0..1), drawn from `seed`.
 
-    asked: calls so far. written: words of all replies, which stand in for tokens. proposed: planted
-    sentences put forward so far. false: what it made up.
+    proposed: planted sentences put forward so far. false: what it made up, unsaid: of that, what
+    holds no value.
     """
 
     def __init__(self, world: World, noise: float = 0.0, seed: int = 1) -> None:
@@ -45,11 +45,9 @@ class WorldModel:
         self._leads = {f.text for t in world.topics for s in t.subjects if s.lead
                        for wordings in s.facts for f in wordings}  # fmt: skip
         self.account: Account | None = None
-        self.asked = 0
-        self.written = 0
-        self.purposes: Counter[str] = Counter()
         self.proposed: set[str] = set()
         self.false: set[str] = set()
+        self.unsaid = {_UNSAID.format(topic.name) for topic in world.topics}
 
     @property
     def name(self) -> str:
@@ -120,6 +118,12 @@ class WorldModel:
         rows = [row for row in ask.prompt.splitlines() if row[3:] in self._leads]
         return rows[0][0] if rows else ask.options[0]
 
+    def _entails(self, ask: Ask) -> str:
+        messages, _, claim = ask.prompt.partition("\n\nSentence: ")
+        fact = self._of_text.get(claim.strip())
+        said = [f.said for f in self._of_text.values() if fact and f.key == fact.key]
+        return "yes" if any(text in messages for text in said) else "no"
+
     def _part(self, _ask: Ask) -> str:
         return "part"
 
@@ -136,7 +140,6 @@ class WorldModel:
         for ask in asks:
             text, finish = self._text(purpose, ask)
             size = self.count(text)
-            self.written += size
             self._record(Call(stage, purpose, self.count(ask.prompt), 0, size, 0.0, finish))
             replies.append(Reply(text, finish, self.count(ask.prompt), 0, size, 0.0))
         return replies
@@ -173,7 +176,7 @@ class WorldModel:
         if which == 2:
             return _as_claims([("I cannot help with this request.", "fact")]), "stop"
         name = self._named(ask.prompt)
-        false = [self._random.choice(INVENTED).format(name)]
+        false = [self._random.choice((*_INVENTED, _UNSAID)).format(name)]
         if which == 3:
             false += [other for fact in facts if (other := _swapped(fact.text)) != fact.text]
         self.false.update(false)
@@ -187,7 +190,7 @@ class WorldModel:
             return "I am sorry, but I cannot help with that.", "stop"
         if which == 1:
             return _sentences(notes)[:-_FEW_WORDS], "length"
-        false = [_swapped(note) for note in notes] if which == 2 else [INVENTED[0].format("thing")]
+        false = [_swapped(note) for note in notes] if which == 2 else [_INVENTED[0].format("thing")]
         self.false.update(set(false) - set(notes))
         return _sentences([*notes, *false]), "stop"
 
@@ -198,8 +201,6 @@ class WorldModel:
         return self._random.random() < self.noise
 
     def _record(self, call: Call) -> None:
-        self.asked += 1
-        self.purposes[call.purpose] += 1
         if self.account is not None:
             self.account(call)
 
@@ -228,6 +229,7 @@ _GOOD: dict[str, Callable[[WorldModel, Ask], str]] = {
     "chunk/keep": WorldModel._keep,
     "cluster/route": WorldModel._route,
     "synthesize/section": WorldModel._section,
+    "synthesize/entails": WorldModel._entails,
     "synthesize/relation": WorldModel._relation,
     "wikify/repeat": WorldModel._repeat,
     "wikify/lead": WorldModel._lead,

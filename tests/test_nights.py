@@ -119,7 +119,7 @@ DAMAGE: dict[str, Callable[[House, User, WorldModel], None]] = {
     "current as told": _edited(lambda text: text.replace("## History", "## Background")),
     "answered on Talk": _talk_emptied,
     "evidence true": _edited(_mark_exchanged),
-    "nothing invented": _invented,
+    "no value invented": _invented,
     "no duplicates": _edited(lambda text: SENTENCE.sub(r"\g<0>\g<0>", text, 1)),
     "growth in bounds": _edited(lambda text: SENTENCE.sub(r"\g<0> " + "more " * 999, text, 1)),
     "user's text intact": _written,
