@@ -114,7 +114,7 @@ def _utterance(message: Mapping[str, Any]) -> Utterance | None:
 
 
 def _text(content: Mapping[str, Any]) -> str:
-    if content.get("content_type") in _NOT_SAID:
+    if text_of(content.get("content_type")) in _NOT_SAID:
         return ""
     parts = content.get("parts")
     if not isinstance(parts, list):

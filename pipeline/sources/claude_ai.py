@@ -66,7 +66,8 @@ def _utterance(message: Mapping[str, object]) -> Utterance | None:
     if role is None:
         return None
     blocks = blocks_of(message.get("content"))
-    texts = [text_of(block.get("text")) for block in blocks if block.get("type") not in _NOT_SAID]
+    said = [block for block in blocks if text_of(block.get("type")) not in _NOT_SAID]
+    texts = [text_of(block.get("text")) for block in said]
     return Utterance(
         native_id=text_of(message.get("uuid")),
         role=role,

@@ -217,7 +217,7 @@ class _Rollout:
         self.replayed = bool(self._parents_turns)
 
     def _add_item(self, payload: Mapping[str, object], at: str, line_start: int) -> None:
-        kind = payload.get("type")
+        kind = text_of(payload.get("type"))
         if kind == "message":
             texts = [text_of(block.get("text")) for block in blocks_of(payload.get("content"))]
             if payload.get("role") == "assistant":
@@ -230,7 +230,7 @@ class _Rollout:
             self._say(Role.ASSISTANT, "", at, "", line_start, _action(payload))
 
     def _add_event(self, payload: Mapping[str, object], at: str, line_start: int) -> None:
-        kind = payload.get("type")
+        kind = text_of(payload.get("type"))
         if kind == "user_message":
             if words := persons_words(text_of(payload.get("message"))):
                 self._say(Role.USER, words, at, _EVENT, line_start)
