@@ -118,7 +118,7 @@ SPOKEN = {
         "The key is sk-ant-api03-Zx81kQpLm27VbNcXs90Wqer5.",
         "The key is sk_live_51HqLyjWDarjtT1zdp7dcXy.",
         "The database is postgres://admin:s3cr3tPw9@db.example.org/main.",
-        "The bot uses xoxb-123456789012-AbCdEfGhIjKlMnOp.",
+        "The bot uses xoxb-48213975660-70916328457-qLm27VbNcXs90WqerTyK4pZd.",
         "The header is Authorization: Bearer 9f8e7d6c5b4a39281706f5e4d3c2b1a0.",
         "Das Passwort lautet password=Zx81kQpLm27Vb.",
         "The map key is AIzaSyD4k9Lm2Nq8Pr5St1Uv7Wx3Yz6Ab0CdEfG.",
