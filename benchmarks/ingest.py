@@ -1,0 +1,252 @@
+"""How fast transcripts are read, beside merely decoding their JSON.
+
+    python benchmarks/ingest.py [--quick] [--json FILE]
+
+Over generated transcripts whose shape is that of real ones (most bytes are tool output), and over
+the shared samples where they are: parsing, and the whole stage (redaction, archive and store
+included), each beside `json.loads` over the same lines in the same run, since machines differ.
+Then the walk over known sessions with nothing new, and the peak memory of one large file, in a
+process of its own. CPU seconds, the best of three where it can be repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+from pipeline import assemble
+from pipeline.config import Config, load_config
+from pipeline.desk import Desk
+from pipeline.errors import SourceFault
+from pipeline.history import History
+from pipeline.models import Model
+from pipeline.stages import ingest
+
+_VOCABULARY = (
+    "the parser reads each line and keeps what was said about beds beans seeds water soil frost "
+    "config deploy branch review test error cache queue worker index column table release"
+)
+WORDS = _VOCABULARY.split()
+SAMPLES = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
+START = datetime(2025, 3, 4, 9, 0, tzinfo=UTC)
+
+
+def main() -> None:
+    """Print the rows."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--quick", action="store_true", help="a tenth of the size")
+    arguments.add_argument("--json", type=Path, help="write the figures to this file too")
+    arguments.add_argument("--peak", type=int, help=argparse.SUPPRESS)
+    given = arguments.parse_args()
+    if given.peak:
+        _read_one(given.peak)
+        return
+    scale = 1 if given.quick else 10
+    figures = {**_speed(scale), **_known(1000 * scale), **_peak(30 * scale)}
+    for name, value in figures.items():
+        print(f"{name:<56} {value:>10,.2f}")
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def _speed(scale: int) -> dict[str, float]:
+    with _home() as (desk, claude):
+        for n in range(2 * scale):
+            _transcript(claude / f"p/{uuid.UUID(int=n)}.jsonl", n, 400)
+        figures = _compared("generated", desk)
+    if SAMPLES.is_dir():
+        with _home({name: [str(SAMPLES / name)] for name in ("claude-code", "pi", "codex")}) as (
+            desk,
+            _,
+        ):
+            figures |= _compared("samples", desk)
+    return figures
+
+
+def _compared(what: str, desk: Desk) -> dict[str, float]:
+    """Rates in MB/s, and what they are beside merely decoding."""
+    paths = {source.name: list(source.discover()) for source in desk.sources}
+    files = [path for found in paths.values() for path in found]
+    size = sum(path.stat().st_size for path in files) / 1e6
+    decode = min(_seconds(lambda: _decode(files)) for _ in range(3))
+    parse = min(_seconds(lambda: _parse(desk, paths)) for _ in range(3))
+    whole = _seconds(lambda: _night(desk))
+    return {
+        f"{what}: MB": size,
+        f"{what}: decoding, MB/s": size / decode,
+        f"{what}: parsing ÷ decoding": decode / parse,
+        f"{what}: the whole stage ÷ decoding (goal ≥ 0.50)": decode / whole,
+    }
+
+
+def _parse(desk: Desk, paths: dict[str, list[Path]]) -> None:
+    for source in desk.sources:
+        for path in paths[source.name]:
+            with suppress(SourceFault):
+                for _ in source.read(path):
+                    pass
+
+
+def _known(sessions: int) -> dict[str, float]:
+    with _home() as (desk, claude):
+        for n in range(sessions):
+            _transcript(claude / f"p{n % 50}/{uuid.UUID(int=n)}.jsonl", n, 1)
+        _night(desk)
+        opened: list[object] = []
+        path_open = Path.open
+
+        def counting(self: Path, *args: object, **more: object) -> object:
+            opened.append(self)
+            return path_open(self, *args, **more)  # type: ignore[call-overload]
+
+        Path.open = counting  # type: ignore[method-assign, assignment]
+        try:
+            seconds = min(_seconds(lambda: ingest.pending(desk)) for _ in range(3))
+        finally:
+            Path.open = path_open  # type: ignore[method-assign]
+        return {
+            f"{sessions} known sessions, s (goal < 1.5)": seconds,
+            "files opened among them": len(opened),
+        }
+
+
+def _peak(megabytes: int) -> dict[str, float]:
+    """Peak memory over that of a process that reads a tiny file, in MB."""
+    peaks = []
+    for size in (1, megabytes):
+        done = subprocess.run(
+            [sys.executable, __file__, "--peak", str(size)],
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        peaks.append(float(done.stdout))
+    return {
+        f"peak memory for a file of {megabytes} MB, MB (goal < 500)": peaks[1],
+        "of it the program itself, MB": peaks[0],
+    }
+
+
+def _read_one(megabytes: int) -> None:
+    with _home() as (desk, claude):
+        path = claude / f"p/{uuid.UUID(int=7)}.jsonl"
+        _transcript(path, 7, 1)
+        with path.open("a") as file:
+            while file.tell() < megabytes * 1_000_000:
+                file.writelines(_lines(7, 50, file.tell()))
+        _night(desk)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+# ------------------------------------------------------------------ material
+
+
+def _transcript(path: Path, seed: int, turns: int) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        file.writelines(_lines(seed, turns, 0))
+    long_ago = (START - timedelta(days=1)).timestamp()
+    os.utime(path, (long_ago, long_ago))
+    return path
+
+
+def _lines(seed: int, turns: int, offset: int) -> Iterator[str]:
+    """Turns as Claude Code writes them: a prompt, a call, its long result, an answer."""
+    rng = random.Random(seed * 1_000_003 + offset)
+    for turn in range(turns):
+        at = START + timedelta(seconds=offset % 10**6 + turn * 60)
+        result = " ".join(rng.choices(WORDS, k=700))
+        call = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a.md"}}
+        shown = [{"type": "tool_result", "tool_use_id": "t", "content": result}]
+        for kind, content in (
+            ("user", " ".join(rng.choices(WORDS, k=25))),
+            ("assistant", [call]),
+            ("user", shown),
+            ("assistant", [{"type": "text", "text": " ".join(rng.choices(WORDS, k=60))}]),
+        ):
+            yield (
+                json.dumps(
+                    {
+                        "type": kind,
+                        "uuid": str(uuid.UUID(int=rng.getrandbits(128))),
+                        "sessionId": "s",
+                        "cwd": "/home/dev/garden",
+                        "version": "2.1.17",
+                        "timestamp": at.isoformat(),
+                        "message": {
+                            "role": kind,
+                            "id": f"m{offset}-{turn}-{kind}",
+                            "content": content,
+                        },
+                    }
+                )
+                + "\n"
+            )
+
+
+# ------------------------------------------------------------------ running
+
+
+def _no_model(_account: object) -> Model:
+    """Never asked by ingest."""
+    return cast("Model", None)
+
+
+@contextmanager
+def _home(roots: dict[str, list[str]] | None = None) -> Iterator[tuple[Desk, Path]]:
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        config: Config = load_config(
+            vault=str(root / "vault"),
+            cache_dir=str(root / "cache"),
+            data_dir=str(root / "data"),
+            sources={
+                "enabled": list(roots or ["claude-code"]),
+                "roots": roots or {"claude-code": [str(root / "claude")]},
+            },
+        )
+        History(config.vault).init()
+        desk = assemble.desk(
+            config,
+            models=assemble.Models(_no_model, None),
+            since=None,
+            say=lambda _event: None,
+        )
+        yield desk, root / "claude"
+        desk.store.close()
+
+
+def _night(desk: Desk) -> None:
+    for batch in ingest.work(ingest.pending(desk), desk):
+        ingest.keep(batch, desk)
+
+
+def _decode(paths: list[Path]) -> None:
+    for path in paths:
+        with path.open("rb") as file:
+            for line in file:
+                with suppress(ValueError):  # the samples hold broken lines
+                    json.loads(line)
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    began = time.process_time()
+    action()
+    return time.process_time() - began
+
+
+if __name__ == "__main__":
+    main()
