@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pipeline.gates import dangers
 from pipeline.identity import chunk_id
 from pipeline.markdown import list_items
 from pipeline.models import Ask
-from pipeline.prose import flat
+from pipeline.prose import flat, plain
 from pipeline.records import Chunk, Conversation, Done, Message, Outcome
 from pipeline.segmentation import Turn, segments, word_vectors
 from pipeline.stages import Desk
@@ -158,19 +159,25 @@ def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
         grammar=prompt.grammar,
     )
     return [
-        _label(reply.text) or " ".join(text.split()[1:_LABEL_WORDS])
-        for reply, text in zip(replies, texts, strict=True)
+        _label(reply.text) or _first_words(text) for reply, text in zip(replies, texts, strict=True)
     ]
 
 
 def _label(text: str) -> str:
-    """The model's label, cut to length; "" when it says nothing, one thing over and over, or is
-    no answer at all.
+    """The model's label, cut to length; "" when it says nothing, one thing over and over, or what
+    no page may hold.
     """
     label = flat(text)
     said = words(label.casefold())
-    hollow = 2 * len(set(said)) <= len(said) or no_answer(label)  # of no word, too
-    return "" if hollow else label[:_LABEL_CHARACTERS].strip(" .")
+    if 2 * len(set(said)) <= len(said) or no_answer(label) or dangers(plain(label)):
+        return ""
+    return label[:_LABEL_CHARACTERS].strip(" .")
+
+
+def _first_words(text: str) -> str:
+    """How the first message begins whose beginning can be a label, "" if none can."""
+    beginnings = (" ".join(line.split()[1:_LABEL_WORDS]) for line in text.splitlines())
+    return next((label for said in beginnings if (label := _label(said))), "")
 
 
 def _speaks_of(said: str, topic: str) -> bool:

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from pipeline.buckets_page import read_buckets
 from pipeline.config import ClusterPolicy
+from pipeline.gates import dangers
 from pipeline.models import Choice
-from pipeline.prose import flat
+from pipeline.prose import flat, plain
 from pipeline.records import Assignment, Bucket, BucketState, Chunk, Done, Outcome
 from pipeline.segmentation import word_vectors
 from pipeline.stages import Desk
 from pipeline.store.buckets import normalised
 from pipeline.support.answering import no_answer
-from pipeline.text import similarity
+from pipeline.text import similarity, words
 from pipeline.transcript import gist
 
 NAME = "cluster"
@@ -261,15 +262,18 @@ def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
     )[0]
-    given = flat(reply.text)
-    usable = reply.finish == "stop" and len(given) <= _NAME_CHARACTERS and not no_answer(given)
-    name = _nameable(given) if usable else ""
-    return name or _nameable(chunk.label) or "Untitled"
+    given = reply.text if reply.finish == "stop" and len(reply.text) <= _NAME_CHARACTERS else ""
+    return _nameable(given) or _nameable(chunk.label) or "Untitled"
 
 
 def _nameable(text: str) -> str:
-    """The text as a name: one line without what tables, links and templates give a meaning."""
-    return flat(_NOT_IN_NAMES.sub(" ", flat(text))).strip(" .\"'")
+    """The text as a name: one line without what tables, links and templates give a meaning.
+
+    "" when nothing is left, or it is no name: the gate would keep an article of that title from
+    ever being written, and with it all that is said about the topic.
+    """
+    name = flat(_NOT_IN_NAMES.sub(" ", flat(text))).strip(" .\"'")
+    return "" if no_answer(flat(text)) or dangers(plain(name)) or not words(name) else name
 
 
 def _same_name(one: str, other: str, bar: float) -> bool:

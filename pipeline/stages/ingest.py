@@ -17,8 +17,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 
 from pipeline.errors import SourceFault
+from pipeline.gates import dangers
 from pipeline.identity import SENTINEL, conv_id, message_id
 from pipeline.projects import Projects
+from pipeline.prose import flat, plain
 from pipeline.records import (
     Action,
     BadLine,
@@ -36,9 +38,11 @@ from pipeline.sources.jsonl import fingerprint_of
 from pipeline.sources.spans import without_spans
 from pipeline.stages import Desk
 from pipeline.store.conversations import FileState
+from pipeline.support.answering import no_answer
 
 NAME = "ingest"
 _TITLE = 120  # characters of a title at most
+_TITLES_TRIED = 5  # of the user's messages so many may give the title
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LENGTHS = (8, 12, 15)  # of a conversation's id; the longer ones for those that collide
 
@@ -277,13 +281,14 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
         messages.append(message)
     if not messages:
         return LeftOut("nothing is left of what is said in it")
-    first = next((m.text for m in messages if m.role is Role.USER), messages[0].text)
+    theirs = [m.text for m in messages if m.role is Role.USER] or [messages[0].text]
     given = _title(clean(session.title))
+    first = next((title for text in theirs[:_TITLES_TRIED] if (title := _title(text))), "")
     return Reading(
         job=job,
         session_id=_storable(session.session_id),
         # what is said first in the part read now says nothing of the whole
-        title=given if session.resumed else given or _title(first),
+        title=given if session.resumed else given or first,
         resumed=session.resumed,
         messages=tuple(messages),
         redactions=redactions,
@@ -307,9 +312,15 @@ def _storable(text: str) -> str:
 
 
 def _title(text: str) -> str:
-    """One line: a title stands in citations, where a line break would start a heading or a note."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _TITLE else f"{flat[: _TITLE - 1].rstrip()}…"
+    """One line: a title stands in citations, where a line break would start a heading or a note.
+
+    "" for one that no page may hold: with it in the footnote, the gate would refuse every sentence
+    that cites the conversation.
+    """
+    line = flat(text)
+    if dangers(plain(line)) or no_answer(line):
+        return ""
+    return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
 
 
 def _times(utterances: Sequence[Utterance], otherwise: datetime) -> list[datetime]:
