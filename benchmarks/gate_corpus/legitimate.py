@@ -55,6 +55,7 @@ def legitimate() -> list[Case]:
             _under_other_line_ends,
             _two_nights,
             _tidying,
+            _two_sources,
             _creations,
         )
         for case in make()
@@ -187,6 +188,52 @@ def _other_section(page: str, sentence: str) -> str | None:
     closing = ("History", "See also", "References", own)
     names = [b.heading_text for b in parsed.blocks if b.heading_level == 2]
     return next((name for name in names if name not in closing), None)
+
+
+# stem → a sentence that needs two messages, and these
+_JOINED = {
+    "Session store": (
+        "Sessions expire after 30 days, and the cleanup job runs every 5 minutes.",
+        ("b07e52a4", 2, 4),
+    ),
+    "Build pipeline": (
+        "Release builds are signed on the machine called Heron, and Ingrid announces them.",
+        ("c6a2f018", 0, 2),
+    ),
+    "Allotment": (
+        "Copper tape around the beds keeps slugs away, and beer traps did not help against slugs.",
+        ("7c20d5b9", 0, 1),
+    ),
+    "Sourdough": (
+        "The crust does not burn in the new oven, and Mateo brought a second starter.",
+        ("19f7c64d", 1, 2),
+    ),
+    "Choir trip": (
+        "The concert begins at 19:30, and dogs are not allowed in the hostel.",
+        ("f31a7be4", 0, 2),
+    ),
+    "Fahrradwerkstatt": (
+        "Bei der Inventur fehlten 14 Schläuche, und Aylin führt das Kassenbuch.",
+        ("4e02b9f6", 1, 2),
+    ),
+    "备份方案": ("照片不进入备份，备份使用restic。", ("70a6d2f5", 0, 2)),
+    "図書室の移転": ("担当は佐藤さんで、新しい棚はオカムラの製品です。", ("d95c04ae", 1, 2)),
+    "المكتبة المحلية": (
+        "انتهى التجديد في 2026-06-01، ولا يسمح بالطعام في القاعة.",
+        ("35d8a1c4", 1, 2),
+    ),
+}
+
+
+def _two_sources() -> Iterator[Case]:
+    for vault, stem, before in pages():
+        if stem not in _JOINED:
+            continue
+        text, (conv, one, other) = _JOINED[stem]
+        sources = (vault.citation(conv, one, one), vault.citation(conv, other, other))
+        edit = AppendSentences("Background", (CitedSentence(text, sources),))
+        made = night(vault, stem, before, [edit], [text])
+        yield made.case("a sentence of two sources", text, _PASS)
 
 
 def _creations() -> Iterator[Case]:
