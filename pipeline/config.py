@@ -95,6 +95,7 @@ class SynthesizePolicy(_Table):
     attempts: Count
     max_attempts: Count
     pause_hours: Positive
+    entailment: bool
 
 
 class GatePolicy(_Table):

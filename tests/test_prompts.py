@@ -26,6 +26,7 @@ PLACES = {
     "cluster/route": {"buckets", "label", "transcript"},
     "synthesize/claims": {"rules", "transcript"},
     "synthesize/compose": {"claims", "rules", "tone"},
+    "synthesize/entails": {"claim", "messages"},
     "synthesize/relation": {"new", "old", "rules"},
     "synthesize/section": {"claim", "headings", "rules"},
     "wikify/lead": {"rules", "sentences", "title"},

@@ -9,6 +9,9 @@ from pipeline.support.material import FRAME, Material
 from pipeline.text import content_words
 
 _OF_THE_USER = regex.compile(r"\AThe user(?P<owns>'s)?\b", regex.I)
+_OWNED = regex.compile(
+    r"\AThe user's (?:average |own |new |old )?(?P<noun>[\p{L}\p{N}_-]+)", regex.I
+)
 _FIRST_PERSON = regex.compile(
     r"\b(?:I|we|me|us|my|our|mine|ours|myself|ourselves|let's)\b", regex.I
 )
@@ -36,6 +39,20 @@ def misattributed(claim: str, material: Material) -> list[str]:
     # a name the claim holds too may be what the user decided on: "Let Postgres keep it."
     others = (name and name[1] not in claim) or _ARTICLE.match(nearest.text)
     # what is said to be the user's own was called so by them
-    if others or about["owns"]:
+    if others or (about["owns"] and not _bare(claim, nearest.text)):
         return ["the user said this of somebody or something else"]
     return []
+
+
+def _bare(claim: str, told: str) -> bool:
+    """ "Knee is fine again": told without an article or an owner, it is the speaker's own."""
+    owned = _OWNED.match(claim)
+    if owned is None:
+        return False
+    noun = regex.escape(owned["noun"])
+    return (
+        regex.search(rf"(?:\A|[,;.:(]\s|\bavg\.?\s|\baverage\s)\W*{noun}\b", told, regex.IGNORECASE)
+        is not None
+        and regex.search(rf"\A\W*{noun}\s(?:has|have|holds|runs|uses)\b", told, regex.IGNORECASE)
+        is None
+    )

@@ -45,8 +45,11 @@ def _swapped(clause: Clause, key: str, said: Sequence[Saying]) -> bool:
 
 def _mismatched(part: str, here: frozenset[str], said: Sequence[Saying]) -> list[str]:
     """ "Run 12 lost 0.47" of "Run 11 lost 0.47": after the same word stands another number."""
+    bare = part
+    for quantity in reversed(quantities(part)):
+        bare = f"{bare[: quantity.start]} {bare[quantity.end :]}"  # "°C" and "MB" are no names
     capitals = {
-        word.casefold() for word in words(part) if word[0].isupper() and content_words(word)
+        word.casefold() for word in words(bare) if word[0].isupper() and content_words(word)
     }
     numbered = {
         value: label for label, value in _labelled(part) if value in here and value[0].isdigit()

@@ -11,17 +11,19 @@ from pipeline.records import ClaimKind, Message
 from pipeline.support.attributing import misattributed
 from pipeline.support.belonging import misplaced
 from pipeline.support.denying import denied_otherwise
-from pipeline.support.material import FRAME, gather, matches, once
-from pipeline.support.turning import outdated
-from pipeline.support.values import missing_names, missing_rhythms, missing_values
-from pipeline.text import content_words, quantities, words
+from pipeline.support.exchanging import exchanged, replaced_words
+from pipeline.support.material import FRAME, Material, gather, matches, once
+from pipeline.support.turning import outdated, renewed
+from pipeline.support.values import missing_names, missing_rhythms, missing_values, spellings
+from pipeline.text import content_words, is_caseless, quantities, words
+from pipeline.text.tongues import spelt
 
 _WILL = regex.compile(
     r"""\b(?:the\suser|user)(?:'s|s')?\b
-      |\b(?:decided|prefers?|preferred|wants?|wanted|intends?|wishes|chose)\b
-      |\bder\snutzer|\bl'utilisateur|\bel\susuario|用户|用戶|ユーザー|المستخدم|उपयोगकर्ता""",
+      |\b(?:decided|prefers?|preferred|wants?|wanted|intends?|wishes|chose)\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
+_WILL_ELSEWHERE = regex.compile(f"{spelt('user')}|{spelt('will')}", regex.IGNORECASE)
 _WILL_KINDS = frozenset({ClaimKind.DECISION, ClaimKind.PREFERENCE})
 # A run of this many content words that no message says was made up.
 _INVENTED_RUN = 3
@@ -47,22 +49,26 @@ def check(
     threshold: the share of the claim's content words the evidence must hold (0..1).
     kind: decisions and preferences need the user's own words, as does any claim about the user.
     """
-    by_user = kind in _WILL_KINDS or _WILL.search(claim) is not None
+    by_user = kind in _WILL_KINDS or bool(_WILL.search(claim) or _WILL_ELSEWHERE.search(claim))
     material = gather(claim, evidence, by_user=by_user)
     if not material.said:
         who = "no message of the user says this" if by_user else "the messages do not state this"
         return Verdict(False, 0.0, (who,))
-    share, invented = _coverage(claim, material.stems())
+    share, invented = _coverage(claim, material)
     reasons = [
         *missing_values(claim, material),
         *missing_rhythms(claim, material),
         *missing_names(claim, material),
         *misplaced(claim, material),
+        *exchanged(claim, material),
+        *replaced_words(claim, material),
         *misattributed(claim, material),
         *denied_otherwise(claim, material.said),
         *(
             f"states {old} as current, which the messages left behind"
-            for old in once(outdated(claim, one.text) for one in material.said)
+            for old in once(
+                outdated(claim, one.text) or renewed(claim, one) for one in material.said
+            )
         ),
     ]
     if share < threshold:
@@ -72,28 +78,35 @@ def check(
     return Verdict(not reasons, share, tuple(reasons))
 
 
-def _coverage(claim: str, stems: frozenset[str]) -> tuple[float, str]:
-    """Share of the claim's content words among `stems`, and the longest made-up run of words.
+def _coverage(claim: str, material: Material) -> tuple[float, str]:
+    """Share of the claim's content words in the messages, and the longest made-up run of words.
 
-    Words of a quantity ("minutes", "March") are left to the rule about values.
+    A value counts as one word; its unit ("minutes", "March") is left to the rule about values.
     """
+    stems = material.stems()
+    said = frozenset().union(*(spellings(key) for one in material.said for key in one.keys))
+    values = [
+        not said.isdisjoint(spellings(q.value)) for q in quantities(claim) if q.kind != "date"
+    ]
     for quantity in reversed(quantities(claim)):
         claim = f"{claim[: quantity.start]} {claim[quantity.end :]}"
+    pairs = [stem for stem in content_words(claim) if stem not in FRAME]
+    if is_caseless(claim) or not pairs:
+        # Scripts without spaces have no words to take one by one.
+        found = sum(values) + sum(matches(stem, stems) for stem in pairs)
+        return (found / (len(pairs) + len(values)) if pairs else 1.0), ""
+    own = set(pairs)
     counted = [
         (word, stem)
         for word in words(claim)
         for stem in content_words(word)
-        if stem not in FRAME and not word[0].isdigit()
+        if stem in own and not word[0].isdigit()
     ]
-    if any(len(stem) == 2 and not stem.isascii() for _, stem in counted) or not counted:
-        # Scripts without spaces: pairs of characters over the whole run, not word by word.
-        pairs = [stem for stem in content_words(claim) if stem not in FRAME]
-        if not pairs:
-            return 1.0, ""
-        return sum(matches(stem, stems) for stem in pairs) / len(pairs), ""
+    if not counted:
+        return 1.0, ""
     run: list[str] = []
     longest: list[str] = []
-    found = 0
+    found = sum(values)
     for word, stem in counted:
         if matches(stem, stems):
             found += 1
@@ -101,5 +114,5 @@ def _coverage(claim: str, stems: frozenset[str]) -> tuple[float, str]:
         else:
             run = [*run, word]
             longest = max(longest, run, key=len)
-    share = found / len(counted)
+    share = found / (len(counted) + len(values))
     return share, " ".join(longest) if len(longest) >= _INVENTED_RUN else ""

@@ -5,61 +5,66 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-import regex
-
 from pipeline.records import Message
-from pipeline.text import quantities
-
-_DAYS = {
-    0: r"today|tonight|this (?:morning|afternoon|evening)|just now|heute|aujourd'hui|hoy|сегодня"
-    r"|今日|今天|اليوم|आज",
-    -1: r"yesterday|last night|gestern|hier|ayer|вчера|昨日|昨天|أمس|कल",
-    1: r"tomorrow|morgen|demain|mañana|завтра|明日|明天|غدا|غدًا|कल",
-    -2: r"the day before yesterday|vorgestern|avant-hier|anteayer|前天|一昨日",
-    2: r"the day after tomorrow|übermorgen|après-demain|pasado mañana|后天|明後日",
-}
-_RELATIVE = {
-    shift: regex.compile(
-        rf"(?<![\p{{Latin}}\p{{Cyrillic}}\p{{Arabic}}])(?:{names})(?!\p{{Latin}})", regex.I
-    )
-    for shift, names in _DAYS.items()
-}
-_AGO = regex.compile(
-    r"\b(\d{1,3}) (day|week)s? ago\b|\bin (\d{1,3}) (day|week)s?\b", regex.IGNORECASE
+from pipeline.support.calendar import (
+    AGO_AFTER,
+    AGO_BEFORE,
+    DAY_ALONE,
+    HENCE_AFTER,
+    HENCE_BEFORE,
+    MONTH_SHIFTS,
+    MONTHS,
+    RELATIVE_DAYS,
+    WEEKDAYS,
+    YEAR_SHIFTS,
+    named,
 )
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_WEEKDAY = regex.compile(rf"\b({'|'.join(_WEEKDAYS)})\b", regex.IGNORECASE)
+from pipeline.text import Quantity, quantities
 
-
-def days_said(messages: Sequence[Message]) -> frozenset[str]:
-    """ISO dates the messages say or stand for, and partial ones ("--03-05") as written."""
-    found = set(days_told(messages))
-    for message in messages:
-        found.update(day.isoformat() for day in _own(message))
-    return frozenset(found)
+_HALF_A_YEAR = 190  # days; a day without a year is the one nearest to the message
+_DAYS_IN = {"d": 1, "week": 7}
 
 
 def days_told(messages: Sequence[Message]) -> frozenset[str]:
-    """Like `days_said`, without the days the messages were merely sent on."""
+    """ISO dates and months the messages say or stand for, and partial ones ("--03-05") as written.
+
+    Without the days the messages were merely sent on.
+    """
+    return frozenset().union(*(days_in(message.text, message) for message in messages))
+
+
+def days_in(text: str, message: Message) -> frozenset[str]:
+    """Like `days_told`, of one part of a message."""
     found: set[str] = set()
-    for message in messages:
-        own = _own(message)
-        found.update(day.isoformat() for day in _resolved(message.text, min(own)))
-        for quantity in quantities(message.text):
-            if quantity.kind == "date":
-                found.add(quantity.value)
-                if quantity.value.startswith("--"):
-                    found.update(
-                        f"{day.year + years:04d}-{quantity.value[2:]}"
-                        for day in own
-                        for years in (-1, 0, 1)
-                        if abs(_apart(day, years, quantity.value[2:])) <= 190
-                    )
+    own = own_days(message)
+    for today in own:
+        found |= _months(text, today)
+    today = min(own)
+    found |= {day.isoformat() for day in _resolved(text, today)}
+    for quantity in quantities(text):
+        if quantity.kind == "date":
+            found.add(quantity.value)
+            if quantity.value.startswith("--"):
+                found.update(
+                    f"{day.year + years:04d}-{quantity.value[2:]}"
+                    for day in own
+                    for years in (-1, 0, 1)
+                    if abs(_apart(day, years, quantity.value[2:])) <= _HALF_A_YEAR
+                )
+        elif quantity.unit in ("d", "week", "month", "year"):
+            found |= _shifted(text, quantity, today)
     return frozenset(found)
+
+
+def own_days(message: Message) -> set[date]:
+    """A conversation at night has two dates, the clock's and the user's own."""
+    return {message.at.date(), message.at.astimezone().date()}
 
 
 def day_is_said(value: str, said: frozenset[str]) -> bool:
     """Whether a claim's date (full, month or day without year) agrees with one that was said."""
+    if len(value) == len("--03"):
+        return any(day[5:7] == value[2:] or day.startswith(value) for day in said)
     if value.startswith("--"):
         return any(day.endswith(value[1:]) for day in said)
     if len(value) == len("2024-03"):
@@ -72,22 +77,63 @@ def year_is_said(value: str, said: frozenset[str]) -> bool:
     return len(value) == 4 and any(day.startswith(value + "-") for day in said)
 
 
-def _own(message: Message) -> set[date]:
-    """A conversation at night has two dates, the clock's and the user's own."""
-    return {message.at.date(), message.at.astimezone().date()}
-
-
 def _resolved(text: str, own: date) -> set[date]:
-    found = {own + timedelta(days=shift) for shift, name in _RELATIVE.items() if name.search(text)}
-    for match in _AGO.finditer(text):
-        count, unit = (match.group(1), match.group(2)) if match.group(1) else match.groups()[2:]
-        days = int(count) * (7 if unit.casefold() == "week" else 1)
-        found.add(own + timedelta(days=-days if match.group(1) else days))
-    for match in _WEEKDAY.finditer(text):
+    found = set()
+    left = text
+    for shift, pattern in RELATIVE_DAYS.items():
+        if pattern.search(left):
+            found.add(own + timedelta(days=shift))
+            left = pattern.sub(" ", left)
+    for weekday, _ in named(WEEKDAYS, text):
         # "on Friday" may be the last or the next one; either is what was said.
-        ahead = (_WEEKDAYS.index(match.group(1).casefold()) - own.weekday()) % 7
-        found.update({own + timedelta(days=ahead), own + timedelta(days=ahead - 7)})
+        ahead = (weekday - own.weekday()) % 7
+        found |= {own + timedelta(days=ahead + 7 * week) for week in (-1, 0, 1)}
+    for match in DAY_ALONE.finditer(text):
+        for month in (-1, 0, 1):
+            first = _month_on(own, month)
+            try:
+                found.add(first.replace(day=int(match.group("day"))))
+            except ValueError:
+                continue
     return found
+
+
+def _months(text: str, own: date) -> set[str]:
+    """Months named without a year, and "next month": ISO months nearest to `own`."""
+    found = {_iso_month(_month_on(own, shift)) for shift, _ in named(MONTH_SHIFTS, text)}
+    years = [shift for shift, _ in named(YEAR_SHIFTS, text)]
+    found |= {f"{own.year + shift:04d}" for shift in years}
+    for month, _ in named(MONTHS, text):
+        for year in [own.year + shift for shift in years] or range(own.year - 1, own.year + 2):
+            if years or abs((year - own.year) * 12 + month - own.month) < 12:
+                found.add(f"{year:04d}-{month:02d}")
+    return found
+
+
+def _shifted(text: str, span: Quantity, own: date) -> set[str]:
+    """ "3 days ago", "vor 2 Wochen", 三日前."""
+    before, after = text[: span.start], text[span.end :]
+    back = AGO_BEFORE.search(before) or AGO_AFTER.match(after)
+    ahead = HENCE_BEFORE.search(before) or HENCE_AFTER.match(after)
+    if not (back or ahead) or not span.value.isdigit() or len(span.value) > 3:
+        return set()
+    count = int(span.value) * (-1 if back else 1)
+    if span.unit in _DAYS_IN:
+        return {(own + timedelta(days=count * _DAYS_IN[span.unit])).isoformat()}
+    if abs(count) > 100:
+        return set()
+    months = count * (12 if span.unit == "year" else 1)
+    return {_iso_month(_month_on(own, months))}
+
+
+def _month_on(own: date, shift: int) -> date:
+    """The first of the month `shift` months from `own`."""
+    months = own.year * 12 + own.month - 1 + shift
+    return date(months // 12, months % 12 + 1, 1)
+
+
+def _iso_month(day: date) -> str:
+    return f"{day.year:04d}-{day.month:02d}"
 
 
 def _apart(day: date, years: int, month_day: str) -> int:

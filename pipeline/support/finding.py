@@ -7,9 +7,10 @@ from itertools import combinations
 
 from pipeline.records import Message, Role
 from pipeline.support.checking import Verdict, check
-from pipeline.support.material import FRAME, matches
+from pipeline.support.material import FRAME, matches, shares
 from pipeline.support.saying import keys, sayings
-from pipeline.text import content_words
+from pipeline.support.turning import outdated, renewed
+from pipeline.text import content_words, quantities
 
 _KEY_WEIGHT = 3.0  # a number or a name tells more about where a claim comes from than a word
 _UNSTATED = 0.4  # what is only asked or guessed counts this much
@@ -21,7 +22,8 @@ def evidence(claim: str, messages: Sequence[Message], *, limit: int = 3) -> tupl
     """Positions, ascending, of the fewest messages (at most `limit`) that best support `claim`.
 
     Empty when no message shares a word, number or name with it. The user's own words go before
-    the assistant's, and earlier ones before later ones, where they support it equally.
+    the assistant's, and earlier ones before later ones, where they support it equally. Where a
+    later message takes back what the claim says, it is among them.
     """
     ranked = sorted(
         ((_weight(claim, message), message) for message in messages),
@@ -31,7 +33,20 @@ def evidence(claim: str, messages: Sequence[Message], *, limit: int = 3) -> tupl
     if not best or limit < 1:
         return ()
     chosen = max(_candidate_sets(best, messages, limit), key=lambda group: _rank(claim, group))
-    return tuple(sorted(message.position for message in chosen))
+    positions = sorted(message.position for message in chosen)
+    later = [message for message in messages if message.position > positions[-1]]
+    back = next((one.position for one in later if _takes_back(claim, one)), None)
+    return (*positions, back)[-limit:] if back is not None else tuple(positions)
+
+
+def _takes_back(claim: str, message: Message) -> bool:
+    """Whether a later message says that what the claim states is so no longer."""
+    own = {stem for stem in content_words(claim) if stem not in FRAME}
+    return any(
+        (outdated(claim, one.text) and shares(own, one.stems)) or renewed(claim, one)
+        for one in sayings([message])
+        if one.stated
+    )
 
 
 def _candidate_sets(
@@ -71,10 +86,17 @@ def _rank(claim: str, group: tuple[Message, ...]) -> tuple[float, bool, int, int
 
 def _weight(claim: str, message: Message) -> float:
     wanted = {stem for stem in content_words(claim) if stem not in FRAME}
-    named = keys(claim)
+    named = keys(claim) | _short_dates(claim)
     total = 0.0
     for one in sayings([message]):
         shared = sum(matches(stem, one.stems) for stem in wanted)
-        here = shared + _KEY_WEIGHT * len(named & one.keys)
+        here = shared + _KEY_WEIGHT * len(named & (one.keys | _short_dates(one.text)))
         total = max(total, here * (1.0 if one.stated else _UNSTATED))
     return total
+
+
+def _short_dates(text: str) -> frozenset[str]:
+    """Dates without their year, as a message may have left it out."""
+    return frozenset(
+        f"--{q.value[-5:]}" for q in quantities(text) if q.kind == "date" and len(q.value) >= 7
+    )

@@ -15,6 +15,7 @@ from pipeline.support.phrases import (
     unquoted,
 )
 from pipeline.text import sentences, words
+from pipeline.text.tongues import spelt
 
 _ENDING = regex.compile(r"[.!。！．｡؟۔।॥။។][\"'”’»›)\]}」』）】》*_]*\Z")
 _TRAILING_OFF = regex.compile(r"(?:\.\.\.|…|‥)[\"'”’»)\]]*\Z")
@@ -27,9 +28,11 @@ _STRUCTURE = regex.compile(
 _GREETING = regex.compile(
     r"""\s*(?:hi|hello|hey|greetings|good\s(?:morning|afternoon|evening|plan|idea|point|question|job)
       |thanks|thank\syou|you're\swelcome|welcome|sure|ok(?:ay)?|yes|no\sproblem|great|perfect|sounds\sgood
-      |got\sit|of\scourse|certainly|absolutely|understood|done|hallo|guten\s\w+|danke|bonjour|merci|hola
-      |gracias|こんにちは|ありがとう|你好|谢谢|مرحبا|شكرا|नमस्ते|धन्यवाद)(?:\s(?:there|all|everyone|you))?\s*[,.!。！،]""",
+      |got\sit|of\scourse|certainly|absolutely|understood|done)(?:\s(?:there|all|everyone|you))?\s*[,.!]""",
     regex.IGNORECASE | regex.VERBOSE,
+)
+_GREETING_ELSEWHERE = regex.compile(
+    rf"\s*(?:{spelt('greeting')})\s*[,.!。！،、，]", regex.IGNORECASE
 )
 _FIRST_OR_SECOND = regex.compile(
     r"""(?<![\p{L}\p{N}_.'/-])(?:
@@ -37,12 +40,10 @@ _FIRST_OR_SECOND = regex.compile(
       |(?i:me|my|myself|we|we're|we've|we'll|we'd|our|ours|ourselves|let's|you|you're|you've|you'll
         |you'd|your|yours|yourself)
       |us|Us
-      |(?i:ich|mich|mir|mein|meine|meinen|meinem|meiner|wir|uns|unser|unsere|unseren|du|dich|dir|dein|deine
-        |je|j'ai|nous|notre|vous|votre|yo|nosotros|nuestro|nuestra|я|мы|мой|наш)
-      |أنا|نحن|أنت|मैं|मेरा|मेरे|हम|हमारे|आप|आपका|אני|אנחנו|אתה
-    )(?![\p{L}\p{N}_/-])|我们?(?!国)|咱们|你们?|您|私(?:は|が|の|たち)|僕|あなた""",
+    )(?![\p{L}\p{N}_/-])""",
     regex.VERBOSE,
 )
+_PERSON_ELSEWHERE = regex.compile(spelt("person"), regex.IGNORECASE)
 _ROMAN_ONE = regex.compile(
     r"(?:Part|Type|Phase|Volume|Book|War|Class|Stage|Chapter|Grade|Tier)\s+I\b"
 )
@@ -92,12 +93,13 @@ def _odd(text: str) -> bool:
 
 
 def _greets(text: str, _max_words: int) -> str:
-    return "is a greeting or an acknowledgement" if _GREETING.match(text) else ""
+    greets = _GREETING.match(text) or _GREETING_ELSEWHERE.match(text)
+    return "is a greeting or an acknowledgement" if greets else ""
 
 
 def _speaks_in_person(text: str, _max_words: int) -> str:
     plain = _ROMAN_ONE.sub("", unquoted(text).replace("’", "'"))
-    match = _FIRST_OR_SECOND.search(plain)
+    match = _FIRST_OR_SECOND.search(plain) or _PERSON_ELSEWHERE.search(plain)
     return f"speaks in the first or second person ({match.group()})" if match else ""
 
 

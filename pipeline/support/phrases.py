@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import regex
 
+from pipeline.text.tongues import spelt
+
 _QUOTED = regex.compile(
     r"```.*?```|`[^`\n]*`|“[^”]*”|\"[^\"\n]*\"|«[^»]*»|「[^」]*」", regex.DOTALL
 )
@@ -20,10 +22,10 @@ _REFUSAL = regex.compile(
     |\bno\s(?:relevant\s)?(?:information|facts?|claims?)\s(?:is|are|was|were|can|could)?\s?
       (?:available|provided|found|given|be\sextracted)
     |\bnot\senough\s(?:information|context)\b|\bthere\s(?:is|are)\sno(?:thing)?\s(?:to\s(?:add|report|extract)
-      |new\s(?:facts|information))
-    |\bes\stut\smir\sleid\b|\bje\ssuis\sdésolé|\blo\ssiento\b|抱歉|申し訳""",
+      |new\s(?:facts|information))""",
     regex.IGNORECASE | regex.VERBOSE,
 )
+_REFUSAL_ELSEWHERE = regex.compile(spelt("refusal"), regex.IGNORECASE)
 _ELISION = regex.compile(
     r"""\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|^[ \t]*(?:\.\.\.|…)[ \t]*$
     |\b(?:the\s)?(?:rest|remainder|remaining\s\w+|other\ssections?|everything\selse)\s(?:of\s[\w\s]{1,30}\s)?
@@ -49,6 +51,7 @@ _META_TALK = regex.compile(
     |\bthe\sfact\sagrees\swith\b|\bthe\suser\sand\sthe\sassistant\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
+_META_ELSEWHERE = regex.compile(spelt("meta"), regex.IGNORECASE)
 _ECHO = regex.compile(
     r"""\$\{?[a-z_]{2,}\}?(?![\w/])|\{\{?\s*[a-z_]{2,}\s*\}?\}|<\s*[a-z][a-z _]{1,30}\s*>(?!.*</)
     |\b(?:SUBJECT|PLACEHOLDER|TOPIC|PREDICATE|YOUR_[A-Z_]+|INSERT_[A-Z_]+|XXX+|TBD)\b
@@ -83,7 +86,8 @@ def unquoted(text: str) -> str:
 
 def refusal(text: str) -> str:
     """A refusal or an excuse: "I cannot", "as an AI", "no information was found"."""
-    return _found(_REFUSAL, unquoted(text).replace("’", "'"))
+    plain = unquoted(text).replace("’", "'")
+    return _found(_REFUSAL, plain) or _found(_REFUSAL_ELSEWHERE, plain)
 
 
 def elision(text: str) -> str:
@@ -93,7 +97,8 @@ def elision(text: str) -> str:
 
 def meta_talk(text: str) -> str:
     """Talk about the conversation or the task in place of its content."""
-    return _found(_META_TALK, unquoted(text).replace("’", "'"))
+    plain = unquoted(text).replace("’", "'")
+    return _found(_META_TALK, plain) or _found(_META_ELSEWHERE, plain)
 
 
 def prompt_echo(text: str) -> str:

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import regex
 
-from pipeline.support.saying import keys
-from pipeline.text import content_words
+from pipeline.support.saying import Saying, keys, without_values
+from pipeline.text import content_words, quantities
+from pipeline.text.tongues import TONGUES, spelt
 
 # A span of a few words; it ends at punctuation or where the sentence goes on.
 # No word of prose is longer than 60 characters; without the bound a pasted blob takes minutes.
@@ -54,27 +55,31 @@ _TURNS = tuple(
         rf"\bswap\w*\s+(?:out\s+)?{_OLD}\s+for\s+{_NEW}",
         r"(?P<old>[^\s,;()]{1,60})\s*(?:→|->|=>|➜)\s*(?P<new>[^\s,;()]{1,60})",
         # only A is told
+        r"\b(?:old|former|previous|legacy)\s+(?:[a-z]+\s+){0,2}(?P<old>[^\s,;()]*[\d_][^\s,;()]*)(?P<new>)",
+        r"(?P<old>[^\s,;()]{1,60})\s+(?:is|was|were)\s+too\s+(?P<new>)\p{L}",
         rf"\b(?:no longer|anymore)\s+(?:uses?\s+|on\s+|at\s+|in\s+)?{_old(2)}(?P<new>)",
         r"\b(?:used to (?:be|use|run on|live in)|previously|formerly|originally)\s+"
         rf"{_old(2)}(?P<new>)",
-        # the same in other languages
-        rf"\b(?:statt|anstatt|anstelle von|au lieu de|en lugar de)\s+{_old(1)}(?P<new>)",
-        rf"\bvon\s+{_OLD}\s+(?:auf|zu)\s+{_NEW}",
-        r"(?:从|由)(?P<old>[^，。,;]{1,20}?)(?:改为|改成|换成|换到|变成|迁移到|调整为)"
-        r"(?P<new>[^，。,;]{1,20})",
-        r"(?P<old>[^、。，\s]{1,20})から(?P<new>[^、。，\s]{1,20})(?:に|へ)(?:変更|移行|切り替え|変え)",
-        r"من\s+(?P<old>\S{1,60}(?:\s\S{1,60})?)\s+إلى\s+(?P<new>\S{1,60}(?:\s\S{1,60})?)",
+        *(turn for tongue in TONGUES for turn in tongue.turns),
     )
 )
 _SPOKEN_OF_AS_PAST = regex.compile(
     r"""\b(?:previously|formerly|originally|earlier|before|until|used\sto|former|old|outdated|replac\w+
     |instead\sof|rather\sthan|no\slonger|from\b.+\bto|away\sfrom|dropp?\w*|remov\w+|retir\w+|abandon\w+
     |had\b|(?:was|were)\s(?!set|chosen|changed|decided|configured|moved|switched|kept|made|agreed
-      |selected|picked|updated|raised|lowered|increased|reduced|put|fixed|placed|given)
-    |früher|zuvor|bisher|statt|avant|auparavant|antes|au\slieu|en\slugar)
-    |以前|之前|原来|かつて|元々|سابقا""",
+      |selected|picked|updated|raised|lowered|increased|reduced|put|fixed|placed|given))""",
     regex.IGNORECASE | regex.VERBOSE,
 )
+_NOW = regex.compile(
+    rf"\b(?:now|these days|by now|back (?:to|at|down to|up to))\b|{spelt('now')}", regex.IGNORECASE
+)
+# A goal or a bound is not outdated by what was measured.
+_BOUND = regex.compile(
+    r"\b(?:goal|target|limit|at most|at least|under|within|below|above|ziel|höchstens|mindestens"
+    r"|maximal)\b|目標|以内|以下|以上|目标|هدف|أقل من|أكثر من|יעד|לכל היותר",
+    regex.IGNORECASE,
+)
+_PAST_ELSEWHERE = regex.compile(spelt("past"), regex.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +106,14 @@ def outdated(claim: str, sentence: str) -> str:
     """The value `claim` states as current although `sentence` left it behind; "" if none."""
     stated = _tokens(claim)
     own_turns = turns(claim)
-    past = _SPOKEN_OF_AS_PAST.search(claim) is not None
+    past = _past(claim)
     for turn in turns(sentence):
         for own in own_turns:
             if own.old & turn.new and own.new & turn.old:
                 return _shown(own.new & turn.old)
-        left = turn.old & stated
-        if not left or past or own_turns or turn.new & stated:
+        current = stated - frozenset().union(*(own.old for own in own_turns))
+        left = turn.old & current
+        if not left or turn.new & current or (past and not own_turns):
             continue
         # One ordinary word in common is chance; a value, a name or the whole of it is not.
         if left & _values(claim) or left == turn.old:
@@ -115,8 +121,29 @@ def outdated(claim: str, sentence: str) -> str:
     return ""
 
 
+def renewed(claim: str, one: Saying) -> str:
+    """The value `claim` states although `one` names another as the one of now; "" if none.
+
+    Of the same unit, and of something the claim speaks of, or of nothing else at all.
+    """
+    if not _NOW.search(one.text) or _past(claim) or _BOUND.search(claim):
+        return ""
+    there = [q for q in quantities(one.text) if q.kind == "number" and q.unit]
+    own = frozenset(content_words(without_values(claim)))
+    about = len(one.stems) <= 1 or not own.isdisjoint(one.stems)
+    for quantity in quantities(claim):
+        rivals = [q for q in there if q.unit == quantity.unit]
+        if about and rivals and all(q.value != quantity.value for q in rivals):
+            return f"{quantity.value} {quantity.unit}"
+    return ""
+
+
+def _past(claim: str) -> bool:
+    return bool(_SPOKEN_OF_AS_PAST.search(claim) or _PAST_ELSEWHERE.search(claim))
+
+
 def _tokens(span: str) -> frozenset[str]:
-    return frozenset(content_words(span)) | _values(span)
+    return frozenset(content_words(without_values(span))) | _values(span)
 
 
 def _values(span: str) -> frozenset[str]:

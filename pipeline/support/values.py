@@ -6,13 +6,16 @@ from datetime import date
 
 import regex
 
+from pipeline.support.calendar import MONTHS, WEEKDAYS, named
 from pipeline.support.dating import day_is_said, days_told, year_is_said
-from pipeline.support.material import FRAME, Material
+from pipeline.support.material import FRAME, Material, inflected, matches, once
+from pipeline.support.saying import ALTERNATIVE
 from pipeline.text import (
     Quantity,
     content_words,
     fold,
     identifiers,
+    is_caseless,
     is_german,
     proper_nouns,
     quantities,
@@ -20,7 +23,9 @@ from pipeline.text import (
     words,
 )
 from pipeline.text.lists import word_set
+from pipeline.text.semitic import is_semitic
 
+_NOUN = regex.compile(r"(?<![\p{L}\p{N}_.`/])\p{Lu}\p{Ll}[\p{L}\p{M}]*")
 _COMMON_OPENERS = word_set(
     """
     according additionally after all although an another any as at because before both by currently
@@ -30,21 +35,6 @@ _COMMON_OPENERS = word_set(
     """
 )
 _DERIVED = ("ing", "ly", "ment", "tion", "sion", "ness", "ity", "ance", "ence", "ed")
-_DERIVED = ("ing", "ly", "ment", "tion", "sion", "ness", "ity", "ance", "ence", "ed")
-_WEEKDAYS = {
-    number: regex.compile(rf"\b(?:{names})\b", regex.IGNORECASE)
-    for number, names in enumerate(
-        (
-            r"mondays?|montags?|lundis?|lunes",
-            r"tuesdays?|dienstags?|mardis?|martes",
-            r"wednesdays?|mittwochs?|mercredis?|miércoles",
-            r"thursdays?|donnerstags?|jeudis?|jueves",
-            r"fridays?|freitags?|vendredis?|viernes",
-            r"saturdays?|samstags?|samedis?|sábados?",
-            r"sundays?|sonntags?|dimanches?|domingos?",
-        )
-    )
-}
 _RATE = regex.compile(
     r"(?:\b(?:per|every|each|once an?|twice an?)\s+|(?<=[\w%])/)"
     r"(?P<unit>second|sec|s|minute|min|hour|hr|h|day|night|morning|evening|week|month|quarter|year)\b"
@@ -58,12 +48,28 @@ _RATES = {
     "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year",
     "annually": "year", "annual": "year", "y": "year", "w": "week",
 }  # fmt: skip
-_SAME_UNIT = ({"m", "min", "metre", "million"}, {"b", "bit", "billion"}, {"g", "gb"}, {"d", "day"})
+_GROUPED = regex.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
+_SIZES: dict[str, dict[str, float]] = {
+    "time": {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400, "week": 604_800},
+    "length": {"mm": 1, "cm": 10, "metre": 1000, "km": 1_000_000},
+    "mass": {"g": 1, "kg": 1000},
+    "volume": {"ml": 1, "l": 1000},
+    "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+}
+_SAME_UNIT = (
+    {"°c", "degree"},
+    {"°f", "degree"},
+    {"m", "min", "metre", "million"},
+    {"b", "bit", "billion"},
+    {"g", "gb"},
+    {"d", "day"},
+)
 
 
 def missing_values(claim: str, material: Material) -> list[str]:
     said = [quantity for one in material.said for quantity in quantities(one.text)]
     spoken = frozenset().union(*(frozenset(map(fold, words(one.text))) for one in material.said))
+    spoken |= {quantity.unit for quantity in said}  # "84 kg, and 91 before"
     named = identifiers(claim)
     reasons = []
     for quantity in quantities(claim):
@@ -71,10 +77,14 @@ def missing_values(claim: str, material: Material) -> list[str]:
         if any(shown in name for name in named):
             continue  # judged as part of the name
         if quantity.kind == "date":
-            if not day_is_said(quantity.value, material.days):
+            # a month is the month of many a day, so only that of the thing itself counts
+            days = material.near if len(quantity.value) == len("2024-03") else material.days
+            if not day_is_said(quantity.value, days):
                 reasons.append(f"the date {shown} is not in the messages")
             continue
-        same = [other for other in said if other.value == quantity.value]
+        same = [other for other in said if spellings(other.value) & spellings(quantity.value)]
+        if any(_amount(quantity) == _amount(other) != None for other in said):  # noqa: E711
+            continue  # 24 hours and 1 day
         if not same:
             if not year_is_said(quantity.value, material.days):
                 reasons.append(f"the number {shown} is not in the messages")
@@ -83,16 +93,34 @@ def missing_values(claim: str, material: Material) -> list[str]:
     return reasons
 
 
+def spellings(value: str) -> frozenset[str]:
+    """1.150 is 1150 to many; only the text around it tells, and a claim may have too little."""
+    grouped = _GROUPED.fullmatch(value)
+    return frozenset({value, value.replace(".", "")} if grouped else {value})
+
+
+def _amount(quantity: Quantity) -> tuple[str, float] | None:
+    """Dimension and size in its smallest unit, of what can be converted."""
+    for dimension, sizes in _SIZES.items():
+        if quantity.unit in sizes and quantity.kind == "number":
+            return dimension, round(float(quantity.value) * sizes[quantity.unit], 6)
+    return None
+
+
 def missing_rhythms(claim: str, material: Material) -> list[str]:
     """Days of the week and rates ("per minute", "every night") that nobody said."""
     said = " ".join(one.text for one in (*material.said, *material.around))
-    days = {weekday for weekday, name in _WEEKDAYS.items() if name.search(said)}
     told = days_told(material.messages)
+    days = {weekday for weekday, _ in named(WEEKDAYS, said)}
     days |= {date.fromisoformat(day).weekday() for day in told if _is_full(day)}
+    months = {month for month, _ in named(MONTHS, said)}
+    months |= {int(day[5:7]) for day in (*told, *material.days) if day[5:7].isdigit()}
+    months |= {int(day[2:4]) for day in told if day.startswith("--")}
     reasons = [
-        f"the messages do not say {match.group()}"
-        for weekday, name in _WEEKDAYS.items()
-        if weekday not in days and (match := name.search(claim))
+        f"the messages do not say {word}"
+        for known, patterns in ((days, WEEKDAYS), (months, MONTHS))
+        for number, word in named(patterns, claim)
+        if number not in known
     ]
     spoken = {_rate(word) for word in _RATE_WORD.findall(said.casefold())}
     for match in _RATE.finditer(claim):
@@ -122,7 +150,10 @@ def _units_agree(claimed: Quantity, said: Quantity, spoken: frozenset[str]) -> b
 
 
 def missing_names(claim: str, material: Material) -> list[str]:
-    text = " ".join([*(one.text for one in material.said), material.beside]).casefold()
+    asked = (clause for one in material.around for clause in one.clauses)
+    # what a question offers to choose from is not chosen by asking
+    settled = [clause.text for clause in asked if not ALTERNATIVE.search(clause.text)]
+    text = " ".join([*(one.text for one in material.said), *settled, material.beside]).casefold()
     known = {fold(word) for word in words(text)}
     reasons = [
         f"the messages do not name {name}"
@@ -136,7 +167,38 @@ def missing_names(claim: str, material: Material) -> list[str]:
             continue
         if fold(name) not in known and not _stands(folded, text):
             reasons.append(f"the messages do not name {name}")
-    return reasons
+    reasons += [f"the messages do not name {name}" for name in _unmarked_names(claim, material)]
+    return once(reasons)
+
+
+def _unmarked_names(claim: str, material: Material) -> list[str]:
+    """Words nobody said where capitals do not tell names: German nouns, scripts without case.
+
+    Any of them may be a name in the place of another, so none is let through.
+    """
+    said = material.heard()
+    german = is_german(claim)
+    for quantity in reversed(quantities(claim)):
+        claim = f"{claim[: quantity.start]} {claim[quantity.end :]}"
+    if german:
+        nouns = (match.group() for match in _NOUN.finditer(claim))
+        return [
+            noun
+            for noun in nouns
+            if content_words(f"{noun} der die")
+            and fold(noun) not in FRAME
+            and not any(inflected(fold(noun), stem) for stem in said)
+        ]
+    if not is_caseless(claim):
+        return []
+    found = []
+    heard = "".join(said)
+    for stem in content_words(claim):
+        if stem in FRAME or stem.isascii() or matches(stem, said):
+            continue
+        if is_semitic(stem) or len(stem) > 2 or not set(stem) & set(heard):
+            found.append(stem)
+    return found
 
 
 def _opening_names(claim: str) -> frozenset[str]:

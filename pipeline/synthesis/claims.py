@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
 
@@ -16,11 +17,13 @@ from pipeline.prompts import Prompts
 from pipeline.prose import plain
 from pipeline.records import Chunk, Claim, ClaimKind, Message
 from pipeline.support import check, evidence, well_formed
+from pipeline.synthesis.entailment import entailed
 from pipeline.text import content_words, sentences, similarity
 from pipeline.transcript import windows
 
 STAGE = "synthesize"
 PURPOSE = "synthesize/claims"
+_NOT_ENTAILED = "the model does not find it in its messages"
 _REDACTED = "[REDACTED:"
 _WORTH_ASKING = 3  # content words; "yes, do that" states nothing by itself
 
@@ -72,7 +75,7 @@ def extract(
         temperature=prompt.temperature,
     )
     feed = iter(replies)
-    return [
+    found = [
         _judged(
             chunk,
             messages,
@@ -80,6 +83,34 @@ def extract(
             policy,
         )
         for (chunk, messages), texts in zip(chunks, pieces, strict=True)
+    ]
+    if not policy.synthesize.entailment:
+        return found
+    return _asked(found, [messages for _, messages in chunks], model=model, prompts=prompts)
+
+
+def _asked(
+    found: Sequence[tuple[Claim, ...]],
+    told: Sequence[Sequence[Message]],
+    *,
+    model: Model,
+    prompts: Prompts,
+) -> list[tuple[Claim, ...]]:
+    """The claims again, those dropped that the model does not find in their own messages."""
+    kept = [
+        (claim, [message for message in messages if message.position in claim.messages])
+        for claims, messages in zip(found, told, strict=True)
+        for claim in claims
+        if not claim.dropped_reason
+    ]
+    said = entailed([(claim.text, cited) for claim, cited in kept], model=model, prompts=prompts)
+    missed = {claim.id for (claim, _), yes in zip(kept, said, strict=True) if not yes}
+    return [
+        tuple(
+            replace(claim, dropped_reason=_NOT_ENTAILED) if claim.id in missed else claim
+            for claim in claims
+        )
+        for claims in found
     ]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from pipeline.text.naming import identifiers, proper_nouns
+from pipeline.text.negating import negations
 from pipeline.text.numerals import numbers
-from pipeline.text.wording import content_words, is_negative, words
+from pipeline.text.wording import content_words
 
 # One number, name or "not" apart is another statement, however long the sentence around it.
 _DISAGREEMENT = 0.85
@@ -26,12 +27,12 @@ def similarity(a: str, b: str) -> float:
 
 
 def _agree(a: str, b: str) -> bool:
-    return numbers(a) == numbers(b) and _names(a) == _names(b) and _negations(a) == _negations(b)
+    return (
+        numbers(a) == numbers(b)
+        and _names(a) == _names(b)
+        and len(negations(a)) == len(negations(b))
+    )
 
 
 def _names(text: str) -> set[str]:
     return {name.casefold() for name in identifiers(text) | proper_nouns(text)}
-
-
-def _negations(text: str) -> int:
-    return sum(is_negative(word) for word in words(text))

@@ -6,32 +6,39 @@ import regex
 
 from pipeline.text.lists import word_set
 from pipeline.text.splitting import sentences
-from pipeline.text.wording import words
+from pipeline.text.telling import is_caseless, is_german
 
+# A letter of a word that may be part of a name in code: scripts without spaces and those that write
+# articles onto a word stop where the Latin letters begin.
+_OTHER = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Arabic}\p{Hebrew}"
+_CLITIC = r"\p{Arabic}\p{Hebrew}"
+_W = rf"[^\W{_OTHER}]"
+_WX = rf"(?:{_W}|[.@+-])"
 _IDENTIFIER = regex.compile(
-    r"""
-      (?<!`)(?P<ticks>`++)(?P<code>.{1,200}?)(?<!`)(?P=ticks)(?!`)
-    | (?P<url>(?<![a-zA-Z0-9+.-])(?:[a-z][a-z0-9+.-]{0,20}://|www\.)[^\s<>"'`]*[^\s<>"'`.,;:!?)\]。，！？*_])
-    | (?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)
-    | (?<![\w/.])(?P<path>(?:~|\.{1,2}|[A-Za-z]:\\|\$[A-Z_]+)?(?:[/\\][\w.@+-]+)+[/\\]?
-        |[\w.@+-]+(?:/[\w.@+-]+)*/[\w@+-]*\.[A-Za-z]\w{0,9}|[\w.@+-]+(?:/[\w.@+-]+){2,}/?)
-    | (?<![\w-])(?P<flag>--?[a-zA-Z][\w-]*)(?![\w])
-    | \b(?P<key>[A-Z][A-Z0-9]+-\d+)\b
-    | (?<!\w)(?P<issue>\#\d+)\b
-    | \b(?P<hash>(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})\b
-    | (?<![\w.-])(?P<dotted>\w[\w-]*(?:\.[A-Za-z_]\w*)+(?:\(\))?)(?!\w)
-    | (?<![\w.])(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+(?:\.\d+)*)*(?:\(\))?)(?![\w])
+    rf"""
+      (?<!`)(?P<ticks>`++)(?P<code>.{{1,200}}?)(?<!`)(?P=ticks)(?!`)
+    | (?P<url>(?<![a-zA-Z0-9+.-])(?:[a-z][a-z0-9+.-]{{0,20}}://|www\.)[^\s<>"'`]*[^\s<>"'`.,;:!?)\]。，！？*_])
+    | (?P<mail>(?<!{_W})(?<![.+-])(?:{_W}|[.+-]){{1,64}}@(?:{_W}|-)+(?:\.(?:{_W}|-)+)+)
+    | (?<!{_W})(?<![/.])(?P<path>(?:~|\.{{1,2}}|[A-Za-z]:\\|\$[A-Z_]+)?(?:[/\\]{_WX}+)+[/\\]?
+        |{_WX}+(?:/{_WX}+)*/(?:{_W}|[@+-])*\.[A-Za-z]{_W}{{0,9}}|{_WX}+(?:/{_WX}+){{2,}}/?)
+    | (?<![{_CLITIC}-])(?<!{_W})(?P<flag>--?[a-zA-Z](?:{_W}|-)*)(?!{_W})
+    | (?<!{_W})(?P<key>[A-Z][A-Z0-9]+-\d+)(?!{_W})
+    | (?<!{_W})(?P<issue>\#\d+)(?!{_W})
+    | (?<!{_W})(?P<hash>(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,64}})(?!{_W})
+    | (?<!{_W})(?<![.-])(?P<dotted>{_W}(?:{_W}|-)*(?:\.[A-Za-z_]{_W}*)+(?:\(\))?)(?!{_W})
+    | (?<!{_W})(?<!\.)(?P<word>[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+(?:\.\d+)*)*(?:\(\))?)(?!{_W})
     """,
     regex.VERBOSE,
 )
 _CODE_WORD = regex.compile(
     r"""
-      \w*[^\W_]_\w*[^\W_]\w*|_+\w+           # snake_case, CONSTANT_CASE, _private
+      (?=\w*[^\W\d_])\w*[^\W_]_\w*[^\W_]\w*  # snake_case, CONSTANT_CASE, 0001_first
+    | _+[^\W\d]\w*                            # _private
     | [a-z]+[A-Z]\w*                         # camelCase
     | (?:[A-Z][a-z0-9]+){2,}[A-Z]?\w*        # PascalCase
     | [A-Za-z]+\d\w*                         # utf8, k8s
-    | \w+(?:-\w+)*-\w*\d[\w.]*               # name-2, gpt-4o
-    | \w+\(\)                                # call()
+    | [A-Za-z_]\w*(?:-\w+)*-\w*\d[\w.]*       # name-2, gpt-4o
+    | [A-Za-z_]\w*\(\)                        # call()
     """,
     regex.VERBOSE,
 )
@@ -50,9 +57,6 @@ _NOT_NAMES = word_set(
     monday tuesday wednesday thursday friday saturday sunday
     january february march april may june july august september october november december
     """
-)
-_GERMAN = word_set(
-    "der die das den dem des ein eine einen einem und ist sind nicht mit für auf wird werden im"
 )
 _OPENERS = "\"'“‘«([{*_¿¡„#>-–—•0123456789. \t"
 
@@ -97,7 +101,7 @@ def proper_nouns(text: str) -> frozenset[str]:
         if any(start <= match.start() < end for start, end in shielded):
             continue
         name = match.group().replace("’", "'").removesuffix("'s").rstrip("'")
-        if name.casefold() in _NOT_NAMES or len(name) < 2:
+        if name.casefold() in _NOT_NAMES or len(name) < (1 if is_caseless(text) else 2):
             continue
         marked = any(char.isupper() for char in name[1:])
         (inside if marked or match.start() not in openings else opening).add(name)
@@ -109,8 +113,3 @@ def proper_nouns(text: str) -> frozenset[str]:
 
 def _is_initials(name: str) -> bool:
     return all(len(part) == 1 for part in name.rstrip(".").split("."))
-
-
-def is_german(text: str) -> bool:
-    """Whether the text has German function words, so that its capitals mark nouns, not names."""
-    return len({word.casefold() for word in words(text)} & _GERMAN) >= 2

@@ -8,6 +8,13 @@ from functools import lru_cache
 import regex
 
 from pipeline.text.lists import word_set
+from pipeline.text.semitic import is_semitic, light
+from pipeline.text.spaceless import content_of, denial
+from pipeline.text.telling import is_german
+from pipeline.text.tongues import TONGUES
+from pipeline.text.tongues.arabic import ARABIC
+from pipeline.text.tongues.german import GERMAN
+from pipeline.text.tongues.hebrew import HEBREW
 
 # Scripts written without spaces, and how many characters make up about one word.
 _HAN = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}ー々〆"
@@ -21,6 +28,7 @@ _WORD = regex.compile(
     """,
     regex.VERBOSE | regex.V1,
 )
+_HAN_RUN = regex.compile(rf"[{_HAN}]+")
 _CJK_CHARS_A_WORD = 2
 _THAI_CHARS_A_WORD = 4
 
@@ -60,30 +68,12 @@ _STOP_WORDS = word_set(
 _NEGATIONS = word_set(
     """
     no not never none nothing nobody neither nor nowhere cannot cant can't without unable
-    nicht kein keine keinen keinem keiner keines nie niemals ohne weder
-    ne pas jamais sans aucun aucune rien
-    nunca sin ningún ninguna ningun jamás tampoco
-    não nem sem nenhum nenhuma non mai senza
-    не нет ни без никогда
-    لا لم لن ليس ليست غير بدون לא אין בלי
-    नहीं नही मत बिना
     """
-)
-_NEGATION_PARTS = (
-    "不",
-    "没",
-    "沒",
-    "無",
-    "无",
-    "未",
-    "ない",
-    "なかっ",
-    "ません",
-    "せず",
-    "않",
-    "없",
-    "ไม่",
-)
+).union(*(tongue.negations for tongue in TONGUES))
+_NEGATION_PARTS = ("않", "없", "ไม่")
+# Only in a text in that language: "die", "war" and "so" are English words too.
+_GERMAN_STOP_WORDS = GERMAN.stop_words
+_OTHER_STOP_WORDS = ARABIC.stop_words | HEBREW.stop_words
 _IRREGULAR = {
     "chose": "choose", "chosen": "choose", "choice": "choose", "decision": "decide",
     "ran": "run", "wrote": "write", "written": "write", "went": "go", "gone": "go",
@@ -101,7 +91,6 @@ _IRREGULAR = {
     "indices": "index", "indexes": "index", "failure": "fail",
 }  # fmt: skip
 _VOWEL = frozenset("aeiouy")
-_ARABIC_ARTICLES = ("ال", "وال", "بال", "فال", "كال")
 
 
 def words(text: str) -> list[str]:
@@ -140,37 +129,44 @@ def prose_words(markdown: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """What a text is about: casefolded, lightly stemmed words without stop words or numerals.
 
-    Han and Kana runs give their overlapping character pairs, Thai runs their pairs as well.
-    Negations are left out (see `is_negative`), and numerals (see `numbers`).
+    Of scripts without spaces the pairs of characters that stand together (see `content_of`).
+    Negations are left out (see `negations`), and numerals (see `numbers`).
     """
     found: list[str] = []
+    stop = _STOP_WORDS | _GERMAN_STOP_WORDS if is_german(text) else _STOP_WORDS
     for match in _WORD.finditer(text):
         run = unicodedata.normalize("NFKC", match.group()).casefold().replace("’", "'")
-        if match.group("han") or match.group("thai"):
+        if match.group("han"):
+            found += content_of(run)
+        elif match.group("thai"):
             found += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
-        elif run in _STOP_WORDS or run in _NEGATIONS or run.endswith("n't") or run[0].isdigit():
+        elif run in stop or run.endswith("n't") or run[0].isdigit() or is_negative(run):
             continue
-        else:
+        elif not is_semitic(run) or _OTHER_STOP_WORDS.isdisjoint((run, run[1:])):
             found.append(fold(run))
     return found
 
 
+@lru_cache(maxsize=20_000)
 def is_negative(word: str) -> bool:
     """Whether a word (or a run of a script without spaces) negates what stands near it."""
     folded = word.casefold().replace("’", "'")
     return (
         folded in _NEGATIONS
         or folded.endswith("n't")
+        # "and not", "that not" are one word there
+        or (is_semitic(folded) and folded[0] in "وفשו" and folded[1:] in _NEGATIONS)
         or any(part in folded for part in _NEGATION_PARTS)
+        or (_HAN_RUN.fullmatch(folded) is not None and denial(folded) is not None)
     )
 
 
 @lru_cache(maxsize=20_000)
 def fold(word: str) -> str:
-    """`word` casefolded and without its English endings or Arabic article; else only casefolded."""
+    """`word` casefolded, without English endings, or what Arabic and Hebrew write onto a word."""
     folded = word.casefold().replace("’", "'").removesuffix("'s").removesuffix("'")
-    if folded.startswith(_ARABIC_ARTICLES) and len(folded) > 4:
-        return folded[folded.index("ل") + 1 :]
+    if is_semitic(folded):
+        return light(folded)
     if not folded.isascii() or not folded.isalpha():
         return folded
     if folded in _IRREGULAR:
