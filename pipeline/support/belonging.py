@@ -52,7 +52,9 @@ def _mismatched(part: str, here: frozenset[str], said: Sequence[Saying]) -> list
         word.casefold() for word in words(bare) if word[0].isupper() and content_words(word)
     }
     numbered = {
-        value: label for label, value in _labelled(part) if value in here and value[0].isdigit()
+        value: label
+        for label, value in _labelled(part)
+        if value in here and value[0].isdigit() and any(_holds(one, value) for one in said)
     }
     places = [clause for one in said for clause in one.clauses]
     reasons = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 
 from pipeline.records import Message
 from pipeline.support.calendar import (
@@ -35,11 +36,15 @@ def days_told(messages: Sequence[Message]) -> frozenset[str]:
 
 def days_in(text: str, message: Message) -> frozenset[str]:
     """Like `days_told`, of one part of a message."""
+    return _days(text, tuple(sorted(own_days(message))))
+
+
+@lru_cache(maxsize=8192)
+def _days(text: str, own: tuple[date, ...]) -> frozenset[str]:
     found: set[str] = set()
-    own = own_days(message)
     for today in own:
         found |= _months(text, today)
-    today = min(own)
+    today = own[0]
     found |= {day.isoformat() for day in _resolved(text, today)}
     for quantity in quantities(text):
         if quantity.kind == "date":

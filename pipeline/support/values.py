@@ -83,7 +83,8 @@ def missing_values(claim: str, material: Material) -> list[str]:
                 reasons.append(f"the date {shown} is not in the messages")
             continue
         same = [other for other in said if spellings(other.value) & spellings(quantity.value)]
-        if any(_amount(quantity) == _amount(other) != None for other in said):  # noqa: E711
+        amount = _amount(quantity)
+        if amount and any(_amount(other) == amount for other in said):
             continue  # 24 hours and 1 day
         if not same:
             if not year_is_said(quantity.value, material.days):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import regex
 
 from pipeline.text.lists import word_set
@@ -61,6 +63,7 @@ _NOT_NAMES = word_set(
 _OPENERS = "\"'“‘«([{*_¿¡„#>-–—•0123456789. \t"
 
 
+@lru_cache(maxsize=8192)
 def identifiers(text: str) -> frozenset[str]:
     """Paths, addresses, file names, code names, flags, hashes, issue keys and inline code.
 
@@ -83,6 +86,7 @@ def identifiers(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=8192)
 def proper_nouns(text: str) -> frozenset[str]:
     """Capitalised words that do not stand at a sentence's start, and Katakana names.
 

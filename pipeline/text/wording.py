@@ -132,6 +132,11 @@ def content_words(text: str) -> list[str]:
     Of scripts without spaces the pairs of characters that stand together (see `content_of`).
     Negations are left out (see `negations`), and numerals (see `numbers`).
     """
+    return list(_content(text))
+
+
+@lru_cache(maxsize=8192)
+def _content(text: str) -> tuple[str, ...]:
     found: list[str] = []
     stop = _STOP_WORDS | _GERMAN_STOP_WORDS if is_german(text) else _STOP_WORDS
     for match in _WORD.finditer(text):
@@ -144,7 +149,7 @@ def content_words(text: str) -> list[str]:
             continue
         elif not is_semitic(run) or _OTHER_STOP_WORDS.isdisjoint((run, run[1:])):
             found.append(fold(run))
-    return found
+    return tuple(found)
 
 
 @lru_cache(maxsize=20_000)
