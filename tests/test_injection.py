@@ -347,6 +347,27 @@ def test_nothing_said_in_a_transcript_comes_alive(home: Path, payload: str) -> N
     assert (again.status, again.model.asked) == ("nothing", [])
 
 
+def test_what_is_answered_on_a_talk_page_is_plain_text(home: Path) -> None:
+    """Signs of Obsidian in a contradicting claim are shown there, not obeyed."""
+    write_sessions(home)
+    config = make_vault()
+    run_night(config)
+    claim = "The Lantern retention job keeps #sessions for ==90== days *and* a $x$ %%note%%."
+    said = [("user", "Some notes on the work of today."), ("user", claim)]
+    write_session(home, "claude-code", CLAUDE_SESSION, NIGHT + timedelta(hours=5), said)
+    script = Script({"synthesize/relation": lambda ask: "contradicts"})
+    script.claims = {**script.claims, "==90==": [(claim, "fact")]}
+    before = files(config.vault)
+    run_night(config, script, at=MORROW)
+    talk = files(config.vault)["Talk/Lantern project.md"].decode()
+    assert "90" in talk and "note" in talk
+    assert_dead(talk, "Talk", targets={"Lantern project"})
+    name = "articles/Lantern project.md"
+    assert_dead(
+        added(before[name], files(config.vault)[name]).partition("\n[^")[0], name, targets=set()
+    )
+
+
 def git_head(config: Config) -> str:
     """The commit before the night."""
     done = subprocess.run(
