@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.support import Share, by_rules, pairs, shares, summary
+from benchmarks.support import Pair, Share, by_rules, pairs, shares, summary
 from pipeline.records import Action, ClaimKind, Message, Role
 from pipeline.support import check, evidence, well_formed
 
@@ -42,10 +42,19 @@ def supported(claim: str, messages: Sequence[Message], kind: ClaimKind | None = 
 # ------------------------------------------------------------------ the labelled set
 
 
-def test_labelled_claims_are_told_apart() -> None:
-    """What passes is right, what is right passes, and every kind of fault is seen, all batches."""
+Judged = tuple[list[Pair], list[bool]]
+
+
+@pytest.fixture(scope="module")
+def judged() -> Judged:
+    """Every labelled pair, and whether the rules let it through."""
     labelled = pairs()
-    passed = by_rules(THRESHOLD)(labelled)
+    return labelled, by_rules(THRESHOLD)(labelled)
+
+
+def test_labelled_claims_are_told_apart(judged: Judged) -> None:
+    """What passes is right, what is right passes, and every kind of fault is seen, all batches."""
+    labelled, passed = judged
     assert len(labelled) >= 800
     whole = summary(labelled, passed)
     assert isinstance(whole["precision"], Share)
@@ -55,10 +64,9 @@ def test_labelled_claims_are_told_apart() -> None:
         assert share.value >= FLOORS.get(kind, 0.9), kind
 
 
-def test_every_language_is_judged_well() -> None:
+def test_every_language_is_judged_well(judged: Judged) -> None:
     """True claims pass and damaged ones do not, in English and in three other languages."""
-    labelled = pairs()
-    passed = by_rules(THRESHOLD)(labelled)
+    labelled, passed = judged
     told = shares(labelled, passed, lambda pair: (pair.language, str(pair.kind == "true")))
     assert {language for language, _ in told} == {"en", "de", "ja", "ar"}
     for group, share in told.items():
