@@ -27,6 +27,7 @@ from pydantic_settings import (
 )
 
 from pipeline.errors import ConfigFault
+from pipeline.patterns import checked
 from pipeline.resources import folder
 
 APP = "nightly-memory"
@@ -204,6 +205,12 @@ def _zone(name: str) -> str:
     return name
 
 
+def _usable(patterns: dict[str, str]) -> dict[str, str]:
+    for name, pattern in patterns.items():
+        checked(name, pattern)
+    return patterns
+
+
 Folder = Annotated[Path, BeforeValidator(_expanded), AfterValidator(_absolute)]
 
 
@@ -247,6 +254,17 @@ class IngestConfig(_Table):
     )
     redact_emails: bool = Field(default=False, description="Take e-mail addresses out of the text.")
     redact_phones: bool = Field(default=False, description="Take phone numbers out of the text.")
+    redact_payments: bool = Field(
+        default=False,
+        description="Take bank account numbers (IBAN) and payment card numbers out of the text; "
+        "only those whose check digits are right.",
+    )
+    redact_patterns: Annotated[dict[str, str], AfterValidator(_usable)] = Field(
+        default={},
+        description="What else is taken out: a table of names and regular expressions (Python's), "
+        "each written as `[REDACTED:name]` and counted by name. Refused are expressions that match "
+        "nothing at all, or whose search can take far longer than the text is long.",
+    )
 
 
 class Config(BaseSettings):
@@ -426,7 +444,7 @@ def _refuse_unknown_variables() -> None:
     known = {variable(key) for key, _ in keys()} | {FILE_VARIABLE}
     # a table may be set whole (as JSON), and a table of free names by name
     known |= {name.rpartition("__")[0] for name in known if "__" in name}
-    free = variable("sources.roots") + "__"
+    free = tuple(variable(key) + "__" for key in ("sources.roots", "ingest.redact_patterns"))
     for name in sorted(os.environ):
         if not name.upper().startswith(PREFIX):
             continue

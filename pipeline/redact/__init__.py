@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 
 from pipeline.redact.blocks import private_keys
 from pipeline.redact.lines import Lines
@@ -69,16 +68,11 @@ def redact(
 
 
 def _swept(lines: Lines, rules: Sequence[Rule], counts: Counter[str]) -> str:
-    lower = lines.text.lower()
-    keys = private_keys(lines.text) if "private" in lower else ()
-    finders = chain((keys,), (rule.spans(lines.text) for rule in rules if _may_match(rule, lower)))
-    for spans in finders:
-        counts.update(lines.take_out(spans))
+    counts.update(lines.take_out(private_keys(lines.text.plain)))
+    for rule in rules:
+        if rule.may_match(lines.text):
+            counts.update(lines.take_out(rule.spans(lines.text)))
     return lines.broken()
-
-
-def _may_match(rule: Rule, lower: str) -> bool:
-    return not rule.hints or any(hint in lower for hint in rule.hints)
 
 
 @lru_cache(maxsize=8)

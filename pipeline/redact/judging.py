@@ -52,7 +52,7 @@ def is_secret(value: str, *, named: str, quoted: bool, assigned: bool) -> bool:
     made_up = _PLACEHOLDER.match(value) or _SHOWN.search(value) or has_mark(value)
     if len(value) < 4 or made_up:
         return False
-    if named.startswith(("pass", "pwd", "secret")) and "key" not in named:
+    if not named.startswith(("token", "key", "hash", "credential")) and "key" not in named:
         return _is_password(value, named=named, quoted=quoted, assigned=assigned)
     # tokens and keys are made by machines: long, and with a digit or both cases in no word's order
     if (

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from re import Match
 
-from pipeline.redact.rules import Span, mark
+from pipeline.redact.rules import Span, Text, mark
 
 # A string continued in the next line, in code or in a shell; or just the end of a line.
 _JOINT = re.compile(
@@ -31,7 +31,7 @@ class Lines:
     """A text, and the line breaks that were left out of it: where each stood, what it was."""
 
     def __init__(self, text: str, joints: Iterable[tuple[int, str]] = ()) -> None:
-        self.text = text
+        self.text = Text(text)
         self.joints = list(joints)
 
     @classmethod
@@ -40,7 +40,7 @@ class Lines:
         parts: list[str] = []
         joints: list[tuple[int, str]] = []
         done = length = 0
-        for joint in _JOINT.finditer(text) if "\n" in text else ():
+        for joint in _JOINT.finditer(text):
             if joint["plain"] is None or _wraps(joint):
                 parts.append(text[done : joint.start()])
                 length += len(parts[-1])
@@ -51,25 +51,26 @@ class Lines:
     def take_out(self, spans: Iterable[Span]) -> Counter[str]:
         """Put a mark in the place of each span, breaks within it included; how many of a kind."""
         counts: Counter[str] = Counter()
-        parts: list[str] = []
+        text, parts = self.text.plain, [""]
         joints: list[tuple[int, str]] = []
         done = length = 0
         for start, end, kind in spans:
-            kept, put = self.text[done:start], mark(kind)
+            kept, put = text[done:start], mark(kind)
             joints += self._shifted(done, start, length - done)
             parts += (kept, put)
             length += len(kept) + len(put)
             done = end
             counts[kind] += 1
         if counts:
-            self.joints = [*joints, *self._shifted(done, len(self.text), length - done)]
-            self.text = "".join((*parts, self.text[done:]))
+            self.joints = [*joints, *self._shifted(done, len(text), length - done)]
+            self.text = Text("".join((*parts, text[done:])))
         return counts
 
     def broken(self) -> str:
         """The text with the breaks that are left where they were."""
-        at = [0, *(at for at, _ in self.joints), len(self.text)]
-        pieces = [self.text[start:end] for start, end in pairwise(at)]
+        text = self.text.plain
+        at = [0, *(at for at, _ in self.joints), len(text)]
+        pieces = [text[start:end] for start, end in pairwise(at)]
         breaks = [*(joint for _, joint in self.joints), ""]
         return "".join(part for pair in zip(pieces, breaks, strict=True) for part in pair)
 

@@ -7,6 +7,7 @@ issuers' where they say one, and a lower bound where they do not.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from pipeline.redact.judging import is_lifelike, is_machine_made
 from pipeline.redact.rules import Rule
@@ -17,28 +18,35 @@ _ENDS = r"(?![A-Za-z0-9])"
 _UUID = r"[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
 
 
-def _shape(kind: str, hints: str, pattern: str) -> Rule:
-    """hints: what a text with such a key has in it, in lower case."""
-    compiled = re.compile(f"{_STARTS}(?:{pattern}){_ENDS}")
-    return Rule(kind, tuple(hints.split()), compiled, lambda match: is_lifelike(match[0]))
+def _shape(kind: str, hints: str, pattern: str, judge: Callable[[str], bool] = is_lifelike) -> Rule:
+    """hints: what such a key begins with, in lower case; after "…", what it has in it."""
+    anchored = not hints.startswith("…")
+    return Rule(
+        kind,
+        tuple(hints.removeprefix("…").split()),
+        re.compile(f"{_STARTS}(?:{pattern}){_ENDS}"),
+        lambda match: judge(match[0]),
+        anchored=anchored,
+        one_word=True,
+    )
 
 
 def _faint(kind: str, hints: str, pattern: str) -> Rule:
     """A shape that words could have: it must look drawn as well."""
-    compiled = re.compile(f"{_STARTS}(?:{pattern}){_ENDS}")
-    return Rule(kind, tuple(hints.split()), compiled, lambda match: is_machine_made(match[0]))
+    return _shape(kind, hints, pattern, is_machine_made)
 
 
 SHAPES = (
     # code and packages
     _shape("github", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
     _shape("github", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
-    _shape("gitlab", "gl", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-[A-Za-z0-9_-]{20,}"
+    _shape("gitlab", "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glimt- glagent- gloas-",
+           r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-[A-Za-z0-9_-]{20,}"
            r"(?:\.[a-z0-9]{2}\.[a-z0-9]{6,12})?"),
     _shape("gitlab", "gr1348941", r"GR1348941[A-Za-z0-9_-]{20,}"),
     _shape("bitbucket", "atbb", r"ATBB[A-Za-z0-9]{28}[A-F0-9]{8}"),
     _shape("atlassian", "atatt3 atctt3", r"AT[AC]TT3[A-Za-z0-9_=-]{40,}"),
-    _shape("azure", "azdo", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
+    _shape("azure", "…azdo", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
     _shape("npm", "npm_", r"npm_[A-Za-z0-9]{36}"),
     _shape("pypi", "pypi-", r"pypi-[A-Za-z0-9_-]{50,}"),
     _shape("rubygems", "rubygems_", r"rubygems_[a-f0-9]{48}"),
@@ -48,7 +56,7 @@ SHAPES = (
     _shape("artifactory", "akcp", r"AKCp[A-Za-z0-9]{69}"),
     _shape("artifactory", "cmvmd", r"cmVmd[A-Za-z0-9]{59}"),
     _shape("sourcegraph", "sgp_", r"sgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}"),
-    _shape("sonar", "sq", r"sq[upa]_[a-f0-9]{40}"),
+    _shape("sonar", "squ_ sqp_ sqa_", r"sq[upa]_[a-f0-9]{40}"),
     _shape("buildkite", "bkua_", r"bkua_[a-f0-9]{40}"),
     _shape("circleci", "ccipat_", r"CCIPAT_[A-Za-z0-9]{22}_[a-f0-9]{40}"),
     _faint("octopus", "api-", r"API-[A-Z0-9]{26}"),
@@ -62,12 +70,12 @@ SHAPES = (
     _shape("google", "ya29.", r"ya29\.[A-Za-z0-9_-]{20,}"),
     _shape("google", "gocspx-", r"GOCSPX-[A-Za-z0-9_-]{20,}"),
     _shape("google", "1//0", r"1//0[A-Za-z0-9_-]{40,}"),
-    _shape("azure", "q~", r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
+    _shape("azure", "…q~", r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
     _shape("alibaba", "ltai", r"LTAI[A-Za-z0-9]{20}"),
     _shape("tencent", "akid", r"AKID[A-Za-z0-9]{32}"),
     _shape("yandex", "aqvn", r"AQVN[A-Za-z0-9_-]{35,38}"),
     _shape("yandex", "y0_ y1_ y2_ y3_", r"y[0-3]_[A-Za-z0-9_-]{50,}"),
-    _shape("digitalocean", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
+    _shape("digitalocean", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
     _shape("heroku", "hrku-", r"HRKU-[A-Za-z0-9_-]{36,}"),
     _shape("fly", "fm1 fm2_",
            r"fm[12][ar]?_[A-Za-z0-9+/_=-]{60,}(?:,fm[12][ar]?_[A-Za-z0-9+/_=-]{60,})*"),
@@ -81,15 +89,15 @@ SHAPES = (
     _shape("neon", "napi_", r"napi_[a-z0-9]{50,}"),
     _shape("planetscale", "pscale_", r"pscale_[a-z]{2,6}_[A-Za-z0-9_.-]{31,}[A-Za-z0-9_-]"),
     _shape("databricks", "dapi", r"dapi[a-f0-9]{32}(?:-\d)?"),
-    _shape("terraform", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,70}"),
+    _shape("terraform", "….atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,70}"),
     _shape("pulumi", "pul-", r"pul-[a-f0-9]{40}"),
     _shape("prefect", "pnu_ pnb_", r"pn[ub]_[A-Za-z0-9]{36}"),
     _shape("infracost", "ico-", r"ico-[A-Za-z0-9]{32}"),
     _shape("cloudflare", "v1.0-", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{146}"),
     _shape("tailscale", "tskey-", r"tskey-[a-z]{2,10}-[A-Za-z0-9-]{16,}"),
-    _shape("maxmind", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    _shape("maxmind", "…_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
     # safes
-    _shape("vault", "hv", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
+    _shape("vault", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
     _shape("doppler", "dp.",
            r"dp\.(?:pt|ct|sa|scim|audit|st(?:\.[a-z0-9_-]{2,35})?)\.[A-Za-z0-9]{40,44}"),
     _shape("age", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
@@ -119,12 +127,13 @@ SHAPES = (
     _shape("firecrawl", "fc-", r"fc-[a-f0-9]{32}"),
     _shape("langsmith", "lsv2_", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
     # money
-    _shape("stripe", "_live_ _test_", r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    _shape("stripe", "sk_live_ sk_test_ rk_live_ rk_test_",
+           r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
     # 24, 18 or 33 bytes: none says where a path after it begins
     _shape("webhook", "whsec_",
            r"whsec_(?:[A-Za-z0-9+/]{44}|[A-Za-z0-9+/]{32}|[A-Za-z0-9+/]{24})={0,2}"),
     _shape("razorpay", "rzp_", r"rzp_(?:live|test)_[A-Za-z0-9]{14}"),
-    _shape("shopify", "shp", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    _shape("shopify", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
     _shape("square", "sq0", r"sq0[a-z]{3}-[A-Za-z0-9_-]{22,}"),
     _shape("square", "eaaa", r"EAAA[A-Za-z0-9_-]{60}"),
     _shape("plaid", "access-", rf"access-(?:sandbox|development|production)-{_UUID}"),
@@ -138,11 +147,11 @@ SHAPES = (
     _shape("twilio", "sk", r"SK[0-9a-f]{32}"),
     _shape("sendgrid", "sg.", r"SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
     _shape("mailgun", "key-", r"key-[a-f0-9]{32}"),
-    _shape("mailchimp", "-us", r"[a-f0-9]{32}-us\d{1,2}"),
+    _shape("mailchimp", "…-us", r"[a-f0-9]{32}-us\d{1,2}"),
     _shape("brevo", "xkeysib- xsmtpsib-", r"x(?:key|smtp)sib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
     _faint("resend", "re_", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"),
-    _shape("telegram", ":aa", r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
-    _shape("discord", ".", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
+    _shape("telegram", "…:aa", r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
+    _shape("discord", "….", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
     _faint("facebook", "eaa", r"EAA[A-Za-z0-9]{100,}"),
     # desks
     _shape("linear", "lin_api_ lin_oauth_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
@@ -150,7 +159,7 @@ SHAPES = (
     _faint("notion", "secret_", r"secret_[A-Za-z0-9]{43}"),
     _shape("figma", "figd_ figo", r"fig(?:d|oh?r?)_[A-Za-z0-9_-]{32,}"),
     _shape("airtable", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
-    _shape("asana", "/", r"[0-2]/\d{16}(?:/\d{16})?:[a-f0-9]{32}"),
+    _shape("asana", "…/", r"[0-2]/\d{16}(?:/\d{16})?:[a-f0-9]{32}"),
     _shape("trello", "atta", r"ATTA[a-f0-9]{64}(?:[A-F0-9]{8})?"),
     _shape("typeform", "tfp_", r"tfp_[A-Za-z0-9_.=-]{39,58}[A-Za-z0-9_=-]"),
     _shape("contentful", "cfpat-", r"CFPAT-[A-Za-z0-9_-]{40,}"),
