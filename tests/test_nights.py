@@ -207,3 +207,24 @@ def test_a_composed_sentence_cites_what_says_it_and_no_more(home: Path) -> None:
     standing = {s.text: s.cited for s in read(config.vault).segments}
     assert [len(standing[text]) for text in news] == [1, 1, 1]
     assert len({standing[text] for text in news}) == 3
+
+
+def test_a_value_may_change_and_change_back_before_one_night(home: Path) -> None:
+    """The statement stays, with the source of its return; what came between is History."""
+    first, between = (f"The Lantern job keeps the sessions for {n} days." for n in (45, 30))
+    told = ["The Lantern importer was made by Amina Okafor.", first, between, first]
+    script = Script(
+        {"synthesize/relation": lambda _ask: "updates"}, {text: [(text, "fact")] for text in told}
+    )
+    config = make_vault()
+    for number, text in enumerate(told):
+        session = f"01a227d3-5ba7-760c-a6c2-4a98371937f{number}"
+        start = NIGHT - timedelta(hours=30 - number)
+        write_session(home, "pi", session, start, [("user", text)])
+        if number == 1:
+            run_night(config, script)
+    night = run_night(config, script, at=NIGHT + timedelta(days=1))
+    assert night.results.refused == []
+    standing = {s.text: (s.past, len(s.cited)) for s in read(config.vault).segments}
+    assert standing[first] == (False, 2)
+    assert standing[between] == (True, 1)

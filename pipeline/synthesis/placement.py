@@ -202,7 +202,9 @@ class _Placing:
         there = {_place(citation) for citation in statement.citations}
         fresh = [citation for citation in evidenced.citations if _place(citation) not in there]
         if is_later(evidenced.at, statement.at):
-            if statement.past and statement.ref is not None and self._returns(statement, evidenced):
+            # what this very draft outdated stands in its place still, and need not be written anew
+            told = statement.ref is not None and _is_history(statement.section)
+            if statement.past and told and self._returns(statement, evidenced):
                 return
             before, statement.at = statement.at, evidenced.at
             statement.kind = evidenced.claim.kind
