@@ -6,7 +6,8 @@ import re
 
 from pipeline.identity import CONTEXT_TAG
 
-_TAGS = re.compile(rf"<(/?)({CONTEXT_TAG}|private)>", re.IGNORECASE)
+# with attributes too, and a closing one with blanks; one that closes itself has nothing in it
+_TAGS = re.compile(rf"<(/?)({CONTEXT_TAG}|private)(?:\s(?:[^<>]{{0,500}}[^<>/])?)?>", re.IGNORECASE)
 
 
 def without_spans(text: str) -> str:
