@@ -219,6 +219,11 @@ class History:
         """The commit that this one was made on, "" for the first."""
         return self._git("rev-parse", "--verify", "--quiet", f"{commit}^", fails_with="").strip()
 
+    def contains(self, commit: str) -> bool:
+        """Whether what is checked out comes after this commit."""
+        base = self._git("merge-base", commit, "HEAD", fails_with="", no=129).strip()
+        return base == commit
+
     def show(self, commit: str, path: str) -> str | None:
         """A file's text as of a commit ("" = before the first), None where it was not there."""
         if not commit or not self._git("ls-tree", "-z", commit, "--", path):

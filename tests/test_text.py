@@ -202,3 +202,12 @@ def test_no_text_makes_the_readers_fail(text: str) -> None:
     language.content_words(text)
     language.identifiers(text)
     language.proper_nouns(text)
+
+
+def test_an_address_ends_where_a_footnote_mark_begins() -> None:
+    """The sentence that ends in an address ends with its mark, not with the next sentence."""
+    text = "It reads http://example.com/a.png.[^1] The next one is here.[^2]"
+    assert [text[a:b] for a, b in language.sentences(text)] == [
+        "It reads http://example.com/a.png.[^1]",
+        "The next one is here.[^2]",
+    ]

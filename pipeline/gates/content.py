@@ -14,6 +14,7 @@ from pipeline.support import well_formed
 from pipeline.support.phrases import aimed_at_agent, elision, meta_talk, prompt_echo, refusal
 
 _LONGEST_SENTENCE = 120
+_OUR_FOOTNOTE = regex.compile(r"\[\^[^\]\s]+\]: `conv:[0-9a-f]{8,}`")
 _HOLLOW = (
     (refusal, "a refusal"),
     (elision, "content left out"),
@@ -58,6 +59,8 @@ def nothing_hollow(write: Write) -> list[str]:
         if fault:
             reasons.append(f"“{shown(sentence.text)}” {fault}")
     for piece in pages.pieces[len(pages.fresh) :]:
+        if _OUR_FOOTNOTE.match(piece):
+            continue  # the title of a conversation is the user's affair, whatever it sounds like
         text = reading(piece)
         for finder, name in _HOLLOW:
             if finder(text) and not finder(write.before):

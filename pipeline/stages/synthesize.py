@@ -155,7 +155,10 @@ def _record_nothing(bucket: str, chunks: Sequence[str], desk: Desk) -> None:
 
 
 def _publish(result: Folded, desk: Desk) -> Outcome:
+    path = desk.vault.article_path(result.draft.article)
     if result.verdict.refused:
+        if desk.vault.hash(path) != result.draft.base_hash:
+            raise ChangedUnderneath(f"{path} was edited meanwhile")
         return Failed(result.verdict.refused)
     if result.verdict.doubts:
         return _hold(result, desk)
@@ -178,7 +181,7 @@ def _publish(result: Folded, desk: Desk) -> Outcome:
     publish(
         press,
         PageFile(
-            path=desk.vault.article_path(result.draft.article),
+            path=path,
             before_hash=result.draft.base_hash,
             content=result.after,
         ),

@@ -85,7 +85,11 @@ def _keep_revision(result: Revision, press: Press, desk: Desk) -> Outcome:
             desk.results.problems.append(line)
     if result.reasons or not result.after:
         desk.store.ledger.mark_linked(result.stem)
-        return Failed(result.reasons) if result.reasons else Skipped("nothing to change")
+        if not result.reasons:
+            return Skipped("nothing to change")
+        # told, and not tried again: the same links would be refused in the same words every night
+        desk.results.rejected.append((f"{NAME}: {result.stem}", result.reasons))
+        return Skipped("the gate refuses its links")
     change = _change(result, desk)
     publish(
         press,

@@ -167,6 +167,8 @@ class Ledger:
                 self.withdraw(intent)
                 return
             if folding.bucket:
+                # a publication finished after a kill never comes back to the job that began it
+                self.succeed("synthesize", f"bucket {folding.bucket}")
                 # here and not in the stage: a kill after the commit must not leave it captured
                 self._connection.execute(
                     """UPDATE buckets SET article = ?,
@@ -360,6 +362,13 @@ class Ledger:
             'SELECT article FROM changes WHERE "commit" = ?', (commit,)
         ).fetchone()
         return row["article"] if row else ""
+
+    def last_commit(self, stem: str) -> str:
+        """The commit that last changed an article, "" if none did."""
+        row = self._connection.execute(
+            'SELECT "commit" FROM changes WHERE article = ? ORDER BY id DESC LIMIT 1', (stem,)
+        ).fetchone()
+        return row["commit"] if row else ""
 
     def known_articles(self) -> frozenset[str]:
         """Stems of the articles the pipeline has written and the user has not taken back."""

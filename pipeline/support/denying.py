@@ -60,7 +60,7 @@ def _told(
     negative = any(matches(token, other.denied) for token in denied)
     return (
         sum(matches(token, there) for token in whole),
-        negative or (other.let_go and not clause.let_go),
+        negative or (other.let_go and not clause.let_go and not turns(other.text)),
     )
 
 

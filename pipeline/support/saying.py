@@ -47,7 +47,7 @@ _GIVEN_UP = regex.compile(
 _LETTING_GO = regex.compile(
     r"\b(?:avoid|stop|drop|skip|refus|disabl|remov|reject|abandon|dismiss|declin|exclud|fail|delet"
     r"|retir|prefer\w*\s.+\sover|instead of|rather than|no longer|get rid of"
-    r"|turn(?:ed)? off|against)\w*"
+    r"|turn(?:ed)? off|(?:decid|advis|vot)\w+ against)\w*"
     rf"|{spelt('lets_go')}",
     regex.IGNORECASE,
 )
@@ -253,7 +253,9 @@ def _clause(text: str) -> Clause:
     letting_go = _LETTING_GO.search(text)
     given_up = _GIVEN_UP.search(text)
     if given_up:
-        denied |= _tokens(" ".join(words(given_up.group("rest"))[:_SCOPE]))
+        # "bed 7 instead of bed 3" denies the three, not the bed
+        kept = _tokens(text[: given_up.start()])
+        denied |= _tokens(" ".join(words(given_up.group("rest"))[:_SCOPE])) - kept
     return Clause(
         text,
         frozenset(content_words(without_values(text))),

@@ -115,12 +115,16 @@ def _asked(
 
 
 def _parsed(reply: Reply) -> list[_Proposed]:
-    """The proposals of one reply; of one cut at the cap, those that were complete."""
-    text = reply.text
-    if reply.finish == "length":
-        text = _closed(text)
+    """The proposals of one reply; of one cut at the cap, those that were complete.
+
+    Raises InvalidReply when it is not the JSON asked for, or cut before its first claim.
+    """
+    cut = reply.finish == "length"
     try:
-        return _Reply.model_validate_json(text).claims
+        found = _Reply.model_validate_json(_closed(reply.text) if cut else reply.text).claims
+        if cut and not found:
+            raise InvalidReply("the model's claims were cut off before the first was complete")
+        return found
     except ValidationError as error:
         raise InvalidReply(f"the model's claims are not the JSON asked for: {error}") from error
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ValidationError
 
 from pipeline.desk import Desk
-from pipeline.errors import InvalidReply
+from pipeline.errors import InvalidReply, PromptTooLong
 from pipeline.models import Reply
 from pipeline.records import Citation, CitedSentence, Message
 from pipeline.support import check, well_formed
@@ -55,9 +55,11 @@ def compose(
     found: dict[int, tuple[CitedSentence, ...]] = {}
     open_ = [n for n, passage in enumerate(passages) if len(passage.added) >= policy.compose_from]
     for attempt in range(policy.attempts):
-        for number, reply in zip(
-            open_, _asked([passages[n] for n in open_], attempt, rules, desk), strict=True
-        ):
+        try:
+            replies = _asked([passages[n] for n in open_], attempt, rules, desk)
+        except (InvalidReply, PromptTooLong):
+            break  # the claims are good sentences already
+        for number, reply in zip(open_, replies, strict=True):
             with suppress(InvalidReply):
                 found[number] = _checked(passages[number], _sentences(reply), desk)
         open_ = [number for number in open_ if number not in found]

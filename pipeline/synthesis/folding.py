@@ -114,7 +114,8 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
     if found.verdict.refused:
         # one claim that does not hold must not keep the others out
         whole = len(plan.edits) + len(plan.added)
-        unfit = _sift(plan, page, drafted)
+        of_the_page = frozenset(drafted([]).verdict.refused)
+        unfit = _sift(plan, page, lambda edits: _own(drafted(edits), of_the_page))
         if not plan.edits and not plan.added:
             return Folded(
                 bucket, bare.chunks, bare, before, "", Verdict(), Folding(bucket.name), unfit
@@ -153,6 +154,12 @@ def _sift(
     return tuple(unfit)
 
 
+def _own(found: _Drafted, of_the_page: frozenset[str]) -> _Drafted:
+    """What is refused for its own sake, not for the title or the place of the article."""
+    own = tuple(reason for reason in found.verdict.refused if reason not in of_the_page)
+    return replace(found, verdict=replace(found.verdict, refused=own))
+
+
 def _appended(sections: Mapping[str, tuple[CitedSentence, ...]]) -> list[AppendSentences]:
     return [AppendSentences(name, sentences) for name, sentences in sections.items()]
 
@@ -181,6 +188,12 @@ def _article_of(bucket: Bucket, desk: Desk) -> tuple[str, str]:
         if named and (desk.vault.read(entry.stem) or "").strip():
             return entry.stem, entry.title
     if bucket.article:
+        last = desk.store.ledger.last_commit(bucket.article)
+        if last and not desk.history.contains(last):
+            raise VaultFault(
+                f"the article {bucket.article!r} is not on the branch that is checked out",
+                mend="check out the branch that has it; its news wait until then",
+            )
         raise ArticleGone(f"you deleted the article {bucket.article!r}")
     return desk.vault.stem_for(bucket.name, desk.vault.stems()), bucket.name
 
