@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline.config import Config
 from pipeline.history import History
+from pipeline.models import Ask
 from tests.support_night import NIGHT, Script, make_vault, run_night, write_session, write_sessions
 
 MORROW = NIGHT + timedelta(days=1)
@@ -276,3 +278,30 @@ def test_the_same_statement_turned_round_is_not_written_twice(config: Config) ->
     script.claims = {**script.claims, **two}
     text = night(config, script, first, NIGHT + timedelta(hours=5), LATER_SESSION)
     assert text.partition("## References")[0].count("256 MB") == 1
+
+
+def test_a_deleted_sentence_stays_out_under_another_topic(home: Path) -> None:
+    """P7: the same words, filed elsewhere by the model, do not come back either."""
+    config = make_vault()
+    write_sessions(home)
+    run_night(config)
+    gone = "The Lantern retention job keeps sessions for 45 days."
+    page = config.vault / "articles" / "Lantern project.md"
+    text = page.read_text()
+    assert gone in text
+    page.write_text(re.sub(re.escape(gone) + r"(\[\^\d+\])*", "", text))
+    write_session(
+        home,
+        "pi",
+        "01a227fa-11a7-7b0c-92c2-99aa37193c04",
+        datetime(2026, 11, 28, 9, 0, tzinfo=UTC),
+        [("user", f"Of Harbor: {gone}"), ("assistant", "The Harbor importer knows of it.")],
+    )
+
+    def to_harbor(ask: Ask) -> str:
+        topics = ask.prompt.partition("Piece:")[0].splitlines()
+        return next((row[0] for row in topics if "Harbor" in row), "none of these")
+
+    run_night(config, Script({"cluster/route": to_harbor}), at=NIGHT + timedelta(days=1))
+    articles = [path.read_text() for path in (config.vault / "articles").glob("*.md")]
+    assert not any(gone in article for article in articles)

@@ -285,6 +285,13 @@ class Ledger:
         )
         return frozenset(row["text"] for row in rows)
 
+    def articles_that_said(self, text: str) -> frozenset[str]:
+        """Stems of the articles into which this very sentence was once written."""
+        rows = self._connection.execute(
+            "SELECT stem FROM written_sentences WHERE text = ?", (text,)
+        )
+        return frozenset(row["stem"] for row in rows)
+
     def told(self, stem: str) -> frozenset[str]:
         """Every entry ever written to the Talk page of this article, as read."""
         rows = self._connection.execute("SELECT entry FROM told WHERE stem = ?", (stem,))

@@ -100,10 +100,23 @@ def place(
     standing = statements(page, written, desk) if page else []
     # what went into another sentence is missing, but nobody deleted it
     owned = written - desk.store.ledger.merged(stem)
+    owned |= {c.claim.text for c in claims if _was_deleted_elsewhere(c.claim.text, stem, desk)}
     placing = _Placing(claims, standing, owned, desk, rules)
     for evidenced in sorted(claims, key=lambda e: (e.at, e.claim.chunk_id, e.claim.ordinal)):
         placing.take(evidenced)
     return placing.plan(page)
+
+
+def _was_deleted_elsewhere(text: str, stem: str, desk: Desk) -> bool:
+    """Whether another article said just this until the user took it out.
+
+    The same words of a conversation can be filed under another topic; what was deleted stays out.
+    """
+    others = desk.store.ledger.articles_that_said(text) - {stem}
+    return any(
+        text not in (desk.vault.read(other) or "") and text not in desk.store.ledger.merged(other)
+        for other in others
+    )
 
 
 def statements(page: Page, written: frozenset[str], desk: Desk) -> list[Statement]:
