@@ -38,7 +38,20 @@ NASTY = (
     *("a", "A1", "ab12.", "://", "://a:", "password=", 'password: "', "token token ", "eyJ"),
     *("-eyJaaaaaaaa.", "curl -u a:", "cookie: a=", "bearer ", "a@", "1-", "sk-", '\\"', "=", "+/"),
     *("[REDACTED:aws]", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAa-a: b\n"),
-    *("M" * 24 + ".", "sk-proj-\n", "AKIA\\\n", 'AKIAABCD"\n"', "a1B2c3D4\n", "\n", " \n", "?key="),
+    *(
+        "secret:",
+        "token=",
+        "fm2_/",
+        "x" * 70 + "A1\n",
+        "M" * 24 + ".",
+        "sk-proj-\n",
+        "AKIA\\\n",
+        'AKIAABCD"\n"',
+        "a1B2c3D4\n",
+        "\n",
+        " \n",
+        "?key=",
+    ),
 )
 
 
@@ -149,11 +162,14 @@ def _around(text: str) -> str:
 def growth(size: int) -> float:
     """The worst ratio of the time for 2 × size characters to the time for size."""
     worst, of = 0.0, ""
-    for piece in NASTY:
+    rng = random.Random(SEED)
+    begun = ("".join(format_.value(rng))[:9] + ending for format_ in FORMATS for ending in "/-.")
+    pieces = (*NASTY, *begun)
+    for piece in pieces:
         once, twice = (_seconds(piece * (length // len(piece))) for length in (size, 2 * size))
-        if twice > 0.05 and twice / once > worst:  # shorter ones measure the clock
+        if twice > 0.02 and twice / once > worst:  # shorter ones measure the clock
             worst, of = twice / once, piece
-    print(f"hostile texts: {len(NASTY)}, worst growth for twice the text {worst:.2f} ({of!r})")
+    print(f"hostile texts: {len(pieces)}, worst growth for twice the text {worst:.2f} ({of!r})")
     return worst
 
 
@@ -180,7 +196,7 @@ def main() -> None:
     figures["per_1000_messages"] = ordinary("ordinary messages", said, asked.show)
     lines = list(code_lines())[::step]
     figures["per_1000_lines"] = ordinary("lines of code", lines, asked.show)
-    figures["worst_growth"] = growth(1_000_000 // step)
+    figures["worst_growth"] = growth(200_000 // step)
     if asked.json:
         asked.json.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
     sys.stdout.flush()

@@ -21,7 +21,8 @@ _KEY_OF = re.compile(
 _PASS_OF = re.compile(r"""(?:[_-]|["']|\b(?:smtp|mail|root|db|ssh|sudo|user) )\Z""")
 _HASH_OF = re.compile(r"api[_ -]?\Z", re.IGNORECASE)
 _VALUE = r"""(?P<quote>\\?["'`])?
-    (?P<secret>(?(quote)[^"'`\\\r\n]{1,512}|(?:[^\s"'`,;<>&]|&(?![\w.-]{1,40}=)){1,512}))"""
+    (?P<secret>(?(quote)[^"'`\\\r\n]{1,256}
+      |[^\s"'`,;<>&]{0,256}(?:&(?![\w.-]{1,40}=)[^\s"'`,;<>&]{0,256}){0,3}))"""
 _REST = re.compile(r"""[^\s"'`,;<>&\\]+""")
 # what goes on where an answer ended, and is no secret
 _OPAQUE = re.compile(r"(?:page|next|prev|previous|continuation|sync|resume|cancel)[_ -]?\Z", re.I)

@@ -117,6 +117,7 @@ def _places(hint: str, lower: str) -> Iterator[int]:
 
 
 def _inside_mark(text: str, at: int) -> bool:
-    begins = text.rfind(_MARK_OPENS, max(0, at - _LONGEST_MARK), at)
+    # the opening may itself be cut
+    begins = text.rfind(_MARK_OPENS, max(0, at - _LONGEST_MARK), at + len(_MARK_OPENS) - 1)
     found = _MARK.match(text, begins) if begins >= 0 else None
     return found is not None and found.end() > at
