@@ -41,6 +41,7 @@ _RATE = regex.compile(
     r"|\b(?P<unit>hourly|daily|nightly|weekly|monthly|quarterly|yearly|annually)\b",
     regex.IGNORECASE,
 )
+_MEASURED = regex.compile(r"[ \u00a0-](?P<noun>\p{Ll}[\p{L}\p{M}]+)")
 _RATE_WORD = regex.compile(r"[^\W\d_]+")
 _RATES = {
     "sec": "second", "s": "second", "min": "minute", "m": "minute", "h": "hour", "hr": "hour",
@@ -51,11 +52,14 @@ _RATES = {
 _GROUPED = regex.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
 _SIZES: dict[str, dict[str, float]] = {
     "time": {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400, "week": 604_800},
-    "length": {"mm": 1, "cm": 10, "metre": 1000, "km": 1_000_000},
-    "mass": {"g": 1, "kg": 1000},
-    "volume": {"ml": 1, "l": 1000},
+    "length": {
+        "mm": 1, "cm": 10, "metre": 1000, "km": 1_000_000, "inch": 25.4, "ft": 304.8,
+        "yard": 914.4, "mile": 1_609_344,
+    },
+    "mass": {"mg": 0.001, "g": 1, "kg": 1000, "t": 1e6},
+    "volume": {"ml": 1, "cl": 10, "dl": 100, "l": 1000},
     "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
-}
+}  # fmt: skip
 _SAME_UNIT = (
     {"°c", "degree"},
     {"°f", "degree"},
@@ -63,6 +67,8 @@ _SAME_UNIT = (
     {"b", "bit", "billion"},
     {"g", "gb"},
     {"d", "day"},
+    {"pound", "lb"},
+    {"pound", "gbp"},
 )
 
 
@@ -71,6 +77,7 @@ def missing_values(claim: str, material: Material) -> list[str]:
     spoken = frozenset().union(*(frozenset(map(fold, words(one.text))) for one in material.said))
     spoken |= {quantity.unit for quantity in said}  # "84 kg, and 91 before"
     named = identifiers(claim)
+    heard = material.heard()
     reasons = []
     for quantity in quantities(claim):
         shown = claim[quantity.start : quantity.end].strip()
@@ -89,9 +96,24 @@ def missing_values(claim: str, material: Material) -> list[str]:
         if not same:
             if not year_is_said(quantity.value, material.days):
                 reasons.append(f"the number {shown} is not in the messages")
-        elif not any(_units_agree(quantity, other, spoken) for other in same):
+        elif not any(_units_agree(quantity, other, spoken) for other in same) or (
+            all(other.unit for other in same) and _measures_anew(claim, quantity, heard)
+        ):
             reasons.append(f"{shown} has another unit in the messages")
     return reasons
+
+
+def _measures_anew(claim: str, quantity: Quantity, heard: frozenset[str]) -> bool:
+    """Whether the word right after a number without a unit is one nobody said: it measures it.
+
+    No table has every unit, so the "600 firkins" of "600 litres" is told by the stranger.
+    """
+    after = _MEASURED.match(claim, quantity.end)
+    if quantity.unit or quantity.kind != "number" or not after:
+        return False
+    return any(
+        stem not in FRAME and not matches(stem, heard) for stem in content_words(after["noun"])
+    )
 
 
 def spellings(value: str) -> frozenset[str]:

@@ -3,7 +3,7 @@
 1,000 / 1 000 / 1_000 / 1k → "1000"      8m → "8 m"      8 MB → "8 mb"     40 percent → "40%"
 5 March 2024 / March 5, 2024 / 2024年3月5日 → "2024-03-05"       5 March → "--03-05"
 March 2024 → "2024-03"      3月 → "--03"      2:30 pm → "14:30"      v1.2.3 → "1.2.3"
-twelve → "12"
+twelve → "12"      thirty-five / fünfunddreißig / 三十五天 → "35"
 3億2千万 → "320000000"      ٤٥٠ → "450"      1.150 Euro and 4,2 kW in German → "1150 eur", "4.2 kw"
 """
 
@@ -20,17 +20,25 @@ from pipeline.text.scales import HAN_NUMERAL, MONTHS, NUMBER_WORDS, UNITS, han_n
 from pipeline.text.telling import is_german
 
 _MONTH = "|".join(regex.escape(name) for name in sorted(MONTHS, key=len, reverse=True))
-# One letter alone is a unit only right after the digits: "3 d" may be anything.
+# One letter alone is a unit right after the digits; after a blank only those that are no words of
+# any language and stand for a measure nearly always ("5 y 6" is Spanish for five and six).
+_AFTER_BLANK = r"(?<=\d[ \u00a0\u202f])(?-i:[dghlms]|[LVW])(?!['’])"
 _UNIT = "|".join(
-    regex.escape(unit)
-    if len(unit) > 1 or not unit.isascii() or unit in "$"
-    else rf"(?<=\d){regex.escape(unit)}"
-    for unit in sorted(UNITS, key=len, reverse=True)
+    [
+        *(
+            regex.escape(unit)
+            if len(unit) > 1 or not unit.isascii() or unit in "$"
+            else rf"(?<=\d){regex.escape(unit)}"
+            for unit in sorted(UNITS, key=len, reverse=True)
+        ),
+        _AFTER_BLANK,
+    ]
 )
 _UNIT_ENDS = r"(?![\p{Latin}\p{N}_]|(?<=[\p{Arabic}\p{Hebrew}])[\p{Arabic}\p{Hebrew}\p{M}])"
 # A Han numeral by itself is a number only before what it counts: 三泊, but 一緒 and 三菱 are words.
 _COUNTED = (
-    "[泊日週周年時时分秒円元天人名個个つ回次件本枚台冊倍度歳岁階层社行章条页種种項位家月ヶか]"
+    "[泊日週周年時时分秒円元天人名個个つ回次件本枚台冊倍度歳岁階层社行章条页頁種种項项位家月ヶか"
+    "小毫公克升米张張块塊座只支瓶杯袋箱辆篇段盒匹]"
 )
 
 # Not inside a word, an identifier or a longer number.
@@ -65,7 +73,7 @@ _PATTERN = regex.compile(
     | (?<![\p{{L}}\p{{N}}_])v(?P<short>\d+(?:\.\d+)?){_RIGHT}
     | {_LEFT}(?!十分)
       (?P<han>\d[\d,]*(?:\.\d+)?[十百千万萬億亿兆](?:[\d,]*[{HAN_NUMERAL}])*\d*
-        |[{HAN_NUMERAL}]*[十百][{HAN_NUMERAL}]+|[{HAN_NUMERAL}]+[百千万萬億亿](?={_COUNTED})
+        |[{HAN_NUMERAL}]*[十百][{HAN_NUMERAL}]+|[{HAN_NUMERAL}]+[十百千万萬億亿](?={_COUNTED})
         |[二三四五六七八九十两兩](?={_COUNTED})|一(?=[泊日週年秒円元天]))
       (?P<hunit>{_UNIT})?
     | (?P<money>[$€£¥])?{_LEFT}
@@ -73,10 +81,11 @@ _PATTERN = regex.compile(
       (?:(?P<kilo>k)(?![\p{{L}}\p{{N}}_])|(?P<percent>[ ]?(?:%|percent\b|per[ ]cent\b|prozent\b))
          |(?:st|nd|rd|th)\b|[ \u00a0\u202f-]?(?P<unit>{_UNIT}){_UNIT_ENDS})?
       (?![\p{{Latin}}\p{{Cyrillic}}\p{{N}}_])
-    | \b(?P<word>{"|".join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b
+    | \b(?P<word>\L<number_words>)\b
       (?:[ -](?P<wunit>{_UNIT}){_UNIT_ENDS})?
     """,
     regex.VERBOSE | regex.IGNORECASE,
+    number_words=list(NUMBER_WORDS),
 )
 _GERMAN_THOUSANDS = regex.compile(r"[1-9]\d{0,2}\.\d{3}")
 
@@ -151,6 +160,8 @@ def _read(match: regex.Match[str], *, german: bool) -> tuple[str, str, str]:
 
 
 def _unit(spelling: str | None) -> str:
+    if spelling == "W":
+        return "w"  # a watt; small, it is a week
     return UNITS[spelling.casefold()] if spelling else ""
 
 
@@ -178,8 +189,7 @@ def _plain_number(part: dict[str, str | None], *, german: bool) -> tuple[str, st
         value = _thousands(value)
     if part["percent"]:
         return value, "%", "number"
-    spelling = (part["unit"] or part["money"] or "").casefold()
-    return value, UNITS.get(spelling, spelling), "number"
+    return value, _unit(part["unit"] or part["money"]), "number"
 
 
 def _thousands(value: str) -> str:

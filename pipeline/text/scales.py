@@ -45,14 +45,23 @@ _ENGLISH_UNITS = {
     "gbps": "gbps gbit/s", "hz": "hz", "khz": "khz", "mhz": "mhz", "ghz": "ghz", "px": "px",
     "fps": "fps", "rpm": "rpm", "dpi": "dpi", "kwh": "kwh", "w": "watt watts", "kw": "kw",
     "mw": "megawatt megawatts",
-    "v": "volt volts", "mm": "mm", "cm": "cm",
+    "v": "v volt volts", "mm": "mm millimetre millimetres millimeter millimeters",
+    "cm": "cm centimetre centimetres centimeter centimeters",
     "km": "km kilometer kilometers kilometre kilometres",
     "metre": "meter meters metre metres", "mile": "mile miles mi", "ft": "ft feet foot",
-    "inch": "inch inches",
+    "inch": "inch inches", "yard": "yd yard yards", "acre": "acre acres",
+    "ha": "ha hectare hectares",
+    "gallon": "gal gallon gallons", "quart": "qt quart quarts", "pint": "pint pints",
+    "cup": "cup cups", "tsp": "tsp teaspoon teaspoons", "tbsp": "tbsp tablespoon tablespoons",
+    "oz": "oz ounce ounces", "mph": "mph", "kmh": "km/h kph kmh", "knot": "knots",
+    "decade": "decade decades", "fortnight": "fortnight fortnights",
+    "century": "century centuries",
+    "amp": "amp amps ampere amperes", "ohm": "ohm ohms ω", "lumen": "lumen lumens lm",
+    "kj": "kj kilojoule kilojoules", "kelvin": "kelvin", "db": "db decibel decibels",
     "mg": "mg milligram milligrams",
     "g": "g gram grams", "kg": "kg kilo kilos kilogram kilograms",
-    "lb": "lb lbs pound pounds", "l": "litre litres liter liters",
-    "ml": "ml",
+    "lb": "lb lbs", "pound": "pound pounds", "l": "l litre litres liter liters",
+    "ml": "ml millilitre millilitres milliliter milliliters",
     "cl": "cl", "dl": "dl", "t": "tonne tonnes", "kcal": "kcal",
     "mah": "mah", "wh": "wh", "mwh": "mwh", "bar": "bar", "psi": "psi",
     "°c": "°c celsius", "°f": "°f fahrenheit", "degree": "° degree degrees",
@@ -71,9 +80,30 @@ def _units() -> Iterator[tuple[str, str]]:
 UNITS = dict(_units())
 """Casefolded spelling → canonical unit."""
 
+_UPTO_TEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = (
+    "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
+    "eighteen", "nineteen",
+)  # fmt: skip
+_DECADES = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+
+
+def _english_number_words() -> Iterator[tuple[str, str]]:
+    # "one" alone is a pronoun, "a second one"
+    yield from ((word, str(n)) for n, word in enumerate(_UPTO_TEN, 1) if n > 1)
+    yield from ((word, str(n)) for n, word in enumerate(_TEENS, 10))
+    for tens, decade in enumerate(_DECADES, 2):
+        yield decade, str(10 * tens)
+        for n, word in enumerate(_UPTO_TEN, 1):
+            yield from ((f"{decade}{joint}{word}", str(10 * tens + n)) for joint in "- ")
+    for n, word in enumerate(("a", *_UPTO_TEN[1:]), 1):
+        yield f"{word} hundred", f"{n}00"
+        yield f"{word} thousand", f"{n}000"
+    yield from (("one hundred", "100"), ("one thousand", "1000"))
+
+
 NUMBER_WORDS = {
-    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
-    "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+    **dict(_english_number_words()),
     **{word: value for tongue in TONGUES for word, value in tongue.number_words.items()},
 }  # fmt: skip
 """Casefolded number word → digits."""

@@ -5,6 +5,39 @@ from pipeline.text.tongues.table import Tongue
 
 _SPAN = r"[^\s,;()]{1,60}(?:[ ][^\s,;()]{1,60}){0,2}"
 
+_ONES = ("zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun")
+_TEENS = (
+    "zehn",
+    "elf",
+    "zwölf",
+    "dreizehn",
+    "vierzehn",
+    "fünfzehn",
+    "sechzehn",
+    "siebzehn",
+    "achtzehn",
+    "neunzehn",
+)
+_DECADES = (
+    "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig",
+)  # fmt: skip
+
+
+def _number_words() -> dict[str, str]:
+    found = {word: str(n) for n, word in enumerate(_ONES, 2)}
+    found |= {word: str(n) for n, word in enumerate(_TEENS, 10)}
+    for tens, decade in enumerate(_DECADES, 2):
+        found[decade] = str(10 * tens)
+        found |= {
+            f"{one}und{decade}": str(10 * tens + n) for n, one in enumerate(("ein", *_ONES), 1)
+        }
+    for n, one in enumerate(("ein", *_ONES), 1):
+        found |= {f"{one}hundert": f"{n}00", f"{one}tausend": f"{n}000"}
+    found |= {"hundert": "100", "tausend": "1000"}
+    # Switzerland writes no ß
+    return found | {word.replace("ß", "ss"): value for word, value in found.items()}
+
+
 GERMAN = Tongue(
     name="German",
     stop_words=word_set(
@@ -67,12 +100,13 @@ GERMAN = Tongue(
         "million": "mio millionen", "billion": "mrd milliarden milliarde",
         "eur": "euro", "chf": "franken chf", "usd": "dollar", "metre": "meter metern",
         "km": "kilometer kilometern", "g": "gramm", "kg": "kilogramm kilo", "l": "liter litern",
-        "degree": "grad", "page": "seite seiten", "piece": "stück", "lb": "pfund",
+        "degree": "grad", "page": "seite seiten", "piece": "stück", "pound": "pfund",
+        "mm": "millimeter",
+        "cm": "zentimeter", "ml": "milliliter", "ha": "hektar", "t": "tonnen", "w": "watt",
+        "gallon": "gallone gallonen", "mile": "meile meilen", "inch": "zoll", "ft": "fuß",
+        "decade": "jahrzehnt jahrzehnte jahrzehnten",
     },
-    number_words={
-        "zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7",
-        "acht": "8", "neun": "9", "zehn": "10", "elf": "11", "zwölf": "12",
-    },
+    number_words=_number_words(),
     user="(?:der|die|den|dem|des) (?:be)?nutzer(?:in|s)?|(?:der|die|den|dem|des) anwender(?:in|s)?",
     says="schlug|schlägt|sagt|sagte|erwähnte?|empfahl|empfiehlt|wies|meinte",
     will="(?:be|ent)schlossen|entschied(?:en)?|entscheidet|bevorzugt|möchte|wünscht sich",
