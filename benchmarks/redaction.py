@@ -167,7 +167,7 @@ def growth(size: int) -> float:
     pieces = (*NASTY, *begun)
     for piece in pieces:
         once, twice = (_seconds(piece * (length // len(piece))) for length in (size, 2 * size))
-        if twice > 0.02 and twice / once > worst:  # shorter ones measure the clock
+        if twice > 0.01 and twice / once > worst:  # shorter ones measure the clock
             worst, of = twice / once, piece
     print(f"hostile texts: {len(pieces)}, worst growth for twice the text {worst:.2f} ({of!r})")
     return worst
@@ -196,7 +196,7 @@ def main() -> None:
     figures["per_1000_messages"] = ordinary("ordinary messages", said, asked.show)
     lines = list(code_lines())[::step]
     figures["per_1000_lines"] = ordinary("lines of code", lines, asked.show)
-    figures["worst_growth"] = growth(200_000 // step)
+    figures["worst_growth"] = growth(40_000 // step)
     if asked.json:
         asked.json.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
     sys.stdout.flush()
