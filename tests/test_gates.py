@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.gates import Verdict, Write, judge, section_words
+from pipeline.gates.telling import as_told
 from pipeline.gates.untouched import unaddressed_identical
 from pipeline.records import (
     AddCitation,
@@ -186,7 +187,9 @@ def test_a_new_sentence_that_reads_as_two_is_explained() -> None:
     ):
         after = apply(ARTICLE, made, today="2026-03-10", paragraph_sentences=5)
         assert f"{EXPIRY}[^3] {INDEX}[^3]" in after
-        assert unaddressed_identical(Write(ARTICLE, after, made, POLICY, CONTEXT)) == []
+        write = Write(ARTICLE, after, made, POLICY, CONTEXT)
+        assert unaddressed_identical(write) == []
+        assert as_told(write) == []
 
 
 def test_an_article_made_by_the_surgeon_passes() -> None:

@@ -34,15 +34,14 @@ class _Told:
     given: dict[str, set[Place]] = field(default_factory=dict)
 
     def write(self, sentence: CitedSentence) -> None:
-        line = flat(sentence.text)
-        for start, end in sentences(line):
-            self._promise(line[start:end], sentence.citations)
+        self._promise(flat(sentence.text), sentence.citations)
 
     def cite(self, ref: SentenceRef, citation: Citation) -> None:
         self._promise(self.text(ref), (citation,))
 
     def merge(self, kept: SentenceRef, places: frozenset[Place]) -> None:
-        self.given.setdefault(self.text(kept), set()).update(places)
+        for piece in _pieces(self.text(kept)):
+            self.given.setdefault(piece, set()).update(places)
 
     def text(self, ref: SentenceRef) -> str:
         sentence = sentence_at(self.page, ref)
@@ -50,8 +49,18 @@ class _Told:
 
     def _promise(self, text: str, citations: tuple[Citation, ...]) -> None:
         places = frozenset(map(place, citations))
-        self.promised.append((text, places))
-        self.given.setdefault(text, set()).update(places)
+        for piece in _pieces(text):
+            self.promised.append((piece, places))
+            self.given.setdefault(piece, set()).update(places)
+
+
+def _pieces(text: str) -> list[str]:
+    """A sentence given may read as two, and stands as one under History but as two elsewhere."""
+    return [text[start:end] for start, end in sentences(text)]
+
+
+def _by_piece(cited: tuple[Cited, ...]) -> list[tuple[str, Cited]]:
+    return [(piece, sentence) for sentence in cited for piece in _pieces(sentence.text)]
 
 
 def as_told(write: Write) -> list[str]:
@@ -60,23 +69,24 @@ def as_told(write: Write) -> list[str]:
     told = _told(write)
     had: dict[str, set[Place]] = {}
     notes: dict[str, set[str]] = {}
-    for sentence in pages.old:
-        had.setdefault(sentence.text, set()).update(sentence.places)
-        notes.setdefault(sentence.text, set()).update(sentence.notes)
+    for text, sentence in _by_piece(pages.old):
+        had.setdefault(text, set()).update(sentence.places)
+        notes.setdefault(text, set()).update(sentence.notes)
+    now = _by_piece(pages.new)
     reasons = [
         f"“{shown(text)}” is to be written, but would not stand there with its sources"
         for text, places in told.promised
-        if not any(text == s.text and places <= s.places for s in pages.new)
+        if not any(text == there and places <= s.places for there, s in now)
     ]
-    for sentence in pages.new:
-        known = had.get(sentence.text, set()) | told.given.get(sentence.text, set())
+    for text, sentence in now:
+        known = had.get(text, set()) | told.given.get(text, set())
         reasons += [
-            f"“{shown(sentence.text)}” would cite {conv}, which no edit says"
+            f"“{shown(text)}” would cite {conv}, which no edit says"
             for conv, _, _ in sorted(sentence.places - known)
         ]
         reasons += [
-            f"“{shown(sentence.text)}” would get the user's footnote [^{label}]"
-            for label in sorted(sentence.notes - notes.get(sentence.text, set()))
+            f"“{shown(text)}” would get the user's footnote [^{label}]"
+            for label in sorted(sentence.notes - notes.get(text, set()))
         ]
     return list(dict.fromkeys(reasons))
 
@@ -98,7 +108,8 @@ def _told(write: Write) -> _Told:
     for edit in merged:
         text = told.text(edit.repeat)
         own = {p for s in _called(text, write.pages.old) for p in s.places}
-        told.merge(edit.at, frozenset(own | told.given.get(text, set())))
+        given = {p for piece in _pieces(text) for p in told.given.get(piece, ())}
+        told.merge(edit.at, frozenset(own | given))
     return told
 
 
