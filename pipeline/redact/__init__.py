@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ from pipeline.redact.blocks import private_keys
 from pipeline.redact.lines import Lines
 from pipeline.redact.personal import EMAIL, PAYMENTS, PHONE
 from pipeline.redact.places import PLACES
-from pipeline.redact.rules import Rule
+from pipeline.redact.rules import Rule, Table
 from pipeline.redact.shapes import SHAPES
 
 __all__ = ["Redacted", "redact"]
@@ -46,35 +46,43 @@ def redact(
     out too. patterns: a user's own, kind to regular expression, of a form `patterns.checked` lets
     pass; they come first.
     """
-    rules = [
-        *_own(tuple((patterns or {}).items())),
-        *SHAPES,
-        *PLACES,
-        *([EMAIL] if emails else []),
-        *(PAYMENTS if payments else []),
-        *([PHONE] if phones else []),
-    ]
+    table = _table(emails, phones, payments, tuple((patterns or {}).items()))
     counts: Counter[str] = Counter()
     # What one rule takes out may bring another's secret to light. Each round that finds something
     # leaves less outside the marks, so this ends.
     while True:
         before = counts.total()
         lines = Lines.joined(text)
-        text = _swept(lines, rules, counts)
+        text = _swept(lines, table, counts)
         if lines.joints:  # a break that was joined by mistake hides what ends at it
-            text = _swept(Lines(text), rules, counts)
+            text = _swept(Lines(text), table, counts)
         if counts.total() == before:
             return Redacted(text, dict(sorted(counts.items())))
 
 
-def _swept(lines: Lines, rules: Sequence[Rule], counts: Counter[str]) -> str:
+def _swept(lines: Lines, table: Table, counts: Counter[str]) -> str:
     counts.update(lines.take_out(private_keys(lines.text.plain)))
-    for rule in rules:
-        if rule.may_match(lines.text):
-            counts.update(lines.take_out(rule.spans(lines.text)))
+    waiting = table.candidates(lines.text)
+    while waiting:
+        number, *waiting = waiting
+        found = lines.take_out(table.rules[number].spans(lines.text))
+        if found:
+            counts.update(found)
+            waiting = [later for later in table.candidates(lines.text) if later > number]
     return lines.broken()
 
 
-@lru_cache(maxsize=8)
-def _own(patterns: tuple[tuple[str, str], ...]) -> tuple[Rule, ...]:
-    return tuple(Rule(name, (), re.compile(pattern)) for name, pattern in patterns)
+@lru_cache(maxsize=16)
+def _table(
+    emails: bool, phones: bool, payments: bool, patterns: tuple[tuple[str, str], ...]
+) -> Table:
+    return Table(
+        (
+            *(Rule(name, (), re.compile(pattern)) for name, pattern in patterns),
+            *SHAPES,
+            *PLACES,
+            *([EMAIL] if emails else []),
+            *(PAYMENTS if payments else []),
+            *([PHONE] if phones else []),
+        )
+    )

@@ -34,14 +34,6 @@ class Rule:
     one_word: bool = False
     rest: Pattern[str] | None = None
 
-    def may_match(self, text: Text) -> bool:
-        """Whether there is a hint of it; quick, since hardly a text has any."""
-        where = text.long_words_lower if self.one_word else text.lower
-        for hint in self.hints:  # a generator would cost more than the search
-            if hint in where:
-                return True
-        return not self.hints
-
     def spans(self, text: Text) -> Iterator[Span]:
         """Where secrets of this kind stand; what is redacted already is none."""
         group = "secret" if "secret" in self.pattern.groupindex else 0
@@ -72,6 +64,28 @@ class Rule:
                 # a word has no end in sight, so nothing in it is tried again; what a name
                 # announces is short, and may hold another name
                 past = found.end() if self.one_word else at + 1
+
+
+class Table:
+    """Rules in their order, and all their hints: hardly a text has any of them."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
+        self._always = [n for n, rule in enumerate(rules) if not rule.hints]
+        self._anywhere = [
+            (hint, n) for n, rule in enumerate(rules) if not rule.one_word for hint in rule.hints
+        ]
+        self._in_words = [
+            (hint, n) for n, rule in enumerate(rules) if rule.one_word for hint in rule.hints
+        ]
+
+    def candidates(self, text: Text) -> list[int]:
+        """Numbers of the rules that can match the text, in order."""
+        lower, words = text.lower, text.long_words_lower
+        found = {n for hint, n in self._anywhere if hint in lower}
+        if words:
+            found |= {n for hint, n in self._in_words if hint in words}
+        return sorted(found.union(self._always))
 
 
 class Text:

@@ -8,12 +8,14 @@ what is new in it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path, PurePath
 
 from pipeline.errors import SourceFault
@@ -44,6 +46,7 @@ NAME = "ingest"
 _TITLE = 120  # characters of a title at most
 _TITLES_TRIED = 5  # of the user's messages so many may give the title
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_AHEAD = timedelta(days=1)  # of our own clock another may be, and still be right
 _LENGTHS = (8, 12, 15)  # of a conversation's id; the longer ones for those that collide
 
 
@@ -98,7 +101,7 @@ def key(job: Job) -> str:
 
 
 def pending(desk: Desk) -> list[Job]:
-    """Files whose size or time of change is not as known, the one changed longest ago first.
+    """Files whose size or time of change is not as known, the one there longest at the front.
 
     One walk of the folders; no file is opened.
     """
@@ -106,15 +109,22 @@ def pending(desk: Desk) -> list[Job]:
     jobs = []
     for source in desk.sources:
         for path in source.discover():
+            if not _is_storable(path):
+                _failed(path, source.name, f"the name of {path} is not UTF-8: rename it", desk)
+                continue
             try:
                 status = path.stat()
-            except OSError:  # gone since the walk
+            except FileNotFoundError:  # gone since the walk
+                continue
+            except OSError as error:
+                _failed(path, source.name, f"cannot read {path}: {error.strerror}", desk)
                 continue
             state = known.get(path)
             seen = (state.size, state.mtime_ns) if state else None
             if seen != (status.st_size, status.st_mtime_ns):
-                jobs.append(Job(source.name, path, status.st_size, status.st_mtime_ns, state))
-    return sorted(jobs, key=lambda job: (job.mtime_ns, job.path))
+                job = Job(source.name, path, status.st_size, status.st_mtime_ns, state)
+                jobs.append((_there_since(status), job))
+    return [job for _, job in sorted(jobs, key=lambda found: (found[0], found[1].path))]
 
 
 def work(jobs: Sequence[Job], desk: Desk) -> list[Batch]:
@@ -139,6 +149,8 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
             read = _left_out(session, job, desk) or _reading(session, batch, desk)
             state = replace(state, read_offset=session.read_offset)
             if isinstance(read, LeftOut):
+                if not session.utterances:
+                    _report(session.bad_lines, desk)
                 reason = read.reason
                 postponed = postponed or not read.final
                 continue
@@ -147,12 +159,12 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
             counts.update(outcome.counts)
             reason = outcome.reason if isinstance(outcome, Skipped) else reason
     except SourceFault as fault:
-        # Told once, then counted: it is tried every night, however long it takes to be mended.
-        if desk.store.conversations.record_failure(job.path, job.source, str(fault)) == 1:
-            desk.results.problems.append(str(fault))
+        _failed(job.path, job.source, str(fault), desk)
         return Skipped(str(fault), counts)
     if not postponed:
-        fingerprint = fingerprint_of(job.path, state.read_offset) if state.read_offset else ""
+        # of a file that changed meanwhile nobody knows which bytes were read: "" has it read whole
+        resumable = state.read_offset and _is_as_found(job)
+        fingerprint = fingerprint_of(job.path, state.read_offset) if resumable else ""
         desk.store.conversations.remember_file(replace(state, fingerprint=fingerprint))
     return Done(counts) if counts else Skipped(reason or "nobody says anything in it")
 
@@ -162,8 +174,39 @@ def _start(job: Job) -> int:
     known = job.known
     if known is None or not known.conv or not 0 < known.read_offset <= known.size < job.size:
         return 0
-    same = fingerprint_of(job.path, known.read_offset) == known.fingerprint
+    same = fingerprint_of(job.path, known.read_offset) == known.fingerprint != ""
     return known.read_offset if same else 0
+
+
+def _failed(path: Path, source: str, reason: str, desk: Desk) -> None:
+    """Tell of it once, then count: it is tried every night, however long until it is mended."""
+    storable = Path(str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+    reason = reason.replace(str(path), str(storable))
+    if desk.store.conversations.record_failure(storable, source, reason) == 1:
+        desk.results.problems.append(reason)
+
+
+def _is_storable(path: Path) -> bool:
+    """Whether its name is text: on some systems any bytes may be one."""
+    return not _SURROGATE.search(str(path))
+
+
+def _there_since(status: os.stat_result) -> int:
+    """When the file came to be, where the system tells: a session may go on after its fork does.
+
+    A file that was put back keeps its time of change, which is then the earlier one.
+    """
+    changed = status.st_mtime_ns
+    born: float | None = getattr(status, "st_birthtime", None)
+    return changed if born is None else min(changed, int(born * 1e9))
+
+
+def _is_as_found(job: Job) -> bool:
+    try:
+        status = job.path.stat()
+    except OSError:
+        return False
+    return (status.st_size, status.st_mtime_ns) == (job.size, job.mtime_ns)
 
 
 def _keep_one(result: Reading, desk: Desk) -> tuple[Done | Skipped, str]:
@@ -241,19 +284,28 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
 
     def clean(text: str) -> str:
         plain = _storable(without_spans(text))
-        done = redact(plain, emails=settings.redact_emails, phones=settings.redact_phones)
+        done = redact(
+            plain,
+            emails=settings.redact_emails,
+            phones=settings.redact_phones,
+            payments=settings.redact_payments,
+            patterns=settings.redact_patterns,
+        )
         found.update(done.counts)
         return done.text.strip()
 
+    # the same tools and files come again and again
+    clean_trace = cache(clean)
     messages: list[Message] = []
     redactions: dict[str, Counter[str]] = {}
     seen: set[str] = set()
     waiting: list[Action] = []  # of assistant turns without a word, for the next with one
-    times = _times(session.utterances, datetime.fromtimestamp(job.mtime_ns / 1e9, UTC))
+    changed = datetime.fromtimestamp(job.mtime_ns / 1e9, UTC)
+    times = _times(session.utterances, changed, desk.now() + _AHEAD)
     for ordinal, (said, at) in enumerate(zip(session.utterances, times, strict=True)):
         found.clear()
         text = clean(said.text)
-        actions = [Action(clean(action.tool), clean(action.path)) for action in said.actions]
+        actions = [Action(clean_trace(a.tool), clean_trace(a.path)) for a in said.actions]
         if not text:
             if messages and messages[-1].role is Role.ASSISTANT:
                 messages[-1] = _with_actions(messages[-1], actions)
@@ -323,12 +375,19 @@ def _title(text: str) -> str:
     return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
 
 
-def _times(utterances: Sequence[Utterance], otherwise: datetime) -> list[datetime]:
-    """A time for each, to the millisecond: its own, else the last before it, else the next."""
-    last = next((u.at for u in utterances if u.at), otherwise)
+def _times(
+    utterances: Sequence[Utterance], otherwise: datetime, latest: datetime
+) -> list[datetime]:
+    """A time for each, to the millisecond: its own, else the last before it, else the next.
+
+    One after `latest` was told by a wrong clock, and is none: what it dates would be the last word
+    on its topic for years.
+    """
+    known = [u.at if u.at and u.at <= latest else None for u in utterances]
+    last = next((at for at in known if at), min(otherwise, latest))
     times = []
-    for utterance in utterances:
-        last = utterance.at or last
+    for at in known:
+        last = at or last
         times.append(last.replace(microsecond=last.microsecond // 1000 * 1000))
     return times
 
