@@ -26,6 +26,7 @@ HISTORY, SEE_ALSO, REFERENCES = "History", "See also", "References"
 _BLOCKS = MarkdownIt("commonmark").enable("table").disable(["reference", "inline"])
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BREAK = re.compile(r"\\(?=[\r\n])")
 _FRONTMATTER = re.compile(
     r"---[ \t]*(?>\r\n|\r|\n)(?:[^\r\n]*(?>\r\n|\r|\n))*?---[ \t]*(?:(?>\r\n|\r|\n)|\Z)"
 )
@@ -336,6 +337,17 @@ def _paragraph_sentences(block: Block) -> Iterator[Sentence]:
             yield _sentence(block.raw, start, at, own)
 
 
+def _hard_breaks(block: Block) -> frozenset[int]:
+    """Offsets in raw of backslashes that break the line: at its end, with more text to come."""
+    last = len(block.raw.rstrip())
+    taken = [(token.start, token.end) for token in block.inlines]
+    return frozenset(
+        found.start()
+        for found in _BREAK.finditer(block.raw, 0, last)
+        if not any(start <= found.start() < end for start, end in taken)
+    )
+
+
 def _owner(spans: list[tuple[int, int]], at: int) -> int:
     """The sentence a mark at this offset belongs to: the last one that begins before it."""
     return max((i for i, (start, _) in enumerate(spans) if start < at), default=0)
@@ -345,6 +357,8 @@ def _unescaped_spans(block: Block) -> list[tuple[int, int]]:
     """Sentence spans in raw, found in the text without backslashes: `1\\.` ends no sentence."""
     escaped = {token.start + 1 for token in block.inlines if token.kind == "escape"}
     signs = list(block.raw.translate({ord("\r"): " ", ord("\n"): " "}))
+    for at in _hard_breaks(block):
+        signs[at] = " "
     for token in block.inlines:
         if token.kind == "mark":
             # the number in a mark is not a word that could begin a sentence

@@ -305,3 +305,24 @@ def test_many_stray_backticks_take_no_time() -> None:
     text = " ".join("`" * (1 + i % 50) + "a" for i in range(5000, 0, -1))
     assert "".join(block.raw for block in parse(text).blocks) == text
     assert parse("---\n" + "\r" * 5000).frontmatter == ""
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (
+            "One is so.\\\nTwo is so.\n",
+            [("One is so.", "One is so."), ("Two is so.", "Two is so.")],
+        ),
+        ("One.[^1]\\\r\nTwo.[^2]\r\n", [("One.[^1]", "One."), ("Two.[^2]", "Two.")]),
+        ("One goes\\\non.\n", [("One goes\\\non.", "One goes\\ on.")]),
+        ("One ends in \\\\\nand on.\n", [("One ends in \\\\\nand on.", "One ends in \\ and on.")]),
+        ("One ends.\\\n", [("One ends.\\", "One ends.\\")]),
+    ],
+)
+def test_a_hard_break_between_sentences_is_no_part_of_them(
+    raw: str, expected: list[tuple[str, str]]
+) -> None:
+    """Between two its backslash separates them as a blank does."""
+    block = _paragraph(raw)
+    assert [(raw[s.start : s.end], s.text) for s in block.sentences] == expected

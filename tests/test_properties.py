@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,13 @@ def test_pages_are_given_back_exactly(text: str) -> None:
 
 @given(pages())
 def test_sentences_cover_their_paragraph(text: str) -> None:
-    """Every sign of a paragraph but white space belongs to one sentence."""
+    """Every sign of a paragraph but white space and hard breaks belongs to one sentence."""
     for block in parse(text).blocks:
         if block.kind is Kind.PARAGRAPH:
             at = 0
             for sentence in block.sentences:
-                assert not block.raw[at : sentence.start].strip(), block
+                between = block.raw[at : sentence.start]
+                assert not re.sub(r"\\(?=[\r\n])", "", between).strip(), block
                 at = sentence.end
             assert not block.raw[at:].strip(), block
 
