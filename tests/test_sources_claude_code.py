@@ -169,6 +169,8 @@ def test_the_usual_place_follows_the_environment() -> None:
 _OTHERWISE = {
     # slash command typed into the queue, never delivered any other way: a user's message of ours
     "claude-code/entire/71_69f9710768_0.jsonl": (5, 18),
+    # a task typed behind a slash command, which the index counts apart
+    "claude-code/spotter/subagent.jsonl": (2, 12),
     # one placeholder id stands for many entries, which the index takes for copies; side chains
     "claude-code/agent-sessions/small.jsonl": (2, 2),
     # a broken entry and a sound one share an id; the sound one is kept

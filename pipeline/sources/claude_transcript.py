@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.records import Action, Role, Utterance
 from pipeline.sources.claude_wrappers import persons_words, slash_command
-from pipeline.sources.fields import blocks_of, mapping_of, text_of, time_of, trace
+from pipeline.sources.fields import blocks_of, folder_of, mapping_of, text_of, time_of, trace
 
 _SYNTHETIC = "<synthetic>"  # the client's own words: an API error, "No response requested."
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
@@ -226,7 +226,7 @@ class Transcript:
             native_id=text_of(entry.get("uuid")),
             role=role,
             at=time_of(entry.get("timestamp")),
-            cwd=text_of(entry.get("cwd")),
+            cwd=folder_of(entry.get("cwd")),
             texts=texts,
         )
 

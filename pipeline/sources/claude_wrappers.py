@@ -17,23 +17,28 @@ _WRAPPERS = (
     "<bash-stdout>",
     "<bash-stderr>",
     "<bash-input>",
-    "<command-name>",
-    "<command-message>",
-    "<command-args>",
     "<task-notification>",
     "<agent-notification>",
     "<teammate-message",
     "[Request interrupted by user",
     "Stop hook feedback:",
+    "This session is being continued from a previous conversation",
     "[Image: source:",
 )
 _COMMAND = re.compile(r"<command-name>([^<]+)</command-name>")
-_ARGUMENTS = re.compile(r"<command-args>([^<]*)</command-args>")
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_WORDS = 3  # so many make a sentence; fewer, and options and paths, are for the command alone
 
 
 def persons_words(text: str) -> str:
-    """What is left of a text block of a user's turn when all that was put in is gone; often ""."""
+    """What is left of a text block of a user's turn when all that was put in is gone; often "".
+
+    A slash command is no speech, but what is typed behind it may be: a task, told only here.
+    """
     text = _SPANS.sub("", text).strip()
+    if text.startswith("<command-"):
+        given = _ARGUMENTS.search(text)
+        return given[1].strip() if given and _is_said(given[1]) else ""
     return "" if text.startswith(_WRAPPERS) else text
 
 
@@ -43,3 +48,9 @@ def slash_command(text: str) -> str:
         return ""
     name, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
     return f"{name[1] if name else ''} {arguments[1] if arguments else ''}".strip()
+
+
+def _is_said(arguments: str) -> bool:
+    """Whether there is a sentence in them; in scripts without blanks a few signs may be one."""
+    words = [word.strip(".,;:!?\"'()") for word in arguments.split()]
+    return sum(word.isalpha() for word in words) >= _WORDS or not arguments.isascii()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 from pipeline.errors import SourceFault
 from pipeline.records import Action, Role, Session, Utterance
 from pipeline.sources.codex_wrappers import persons_words
-from pipeline.sources.fields import blocks_of, mapping_of, text_of, time_of, trace
+from pipeline.sources.fields import blocks_of, folder_of, mapping_of, text_of, time_of, trace
 from pipeline.sources.jsonl import JsonLines, Record, find
 
 NAME = "codex"
@@ -62,7 +63,11 @@ class Codex:
         lines = JsonLines(path, start, passes=_is_output)
         rollout = _Rollout(self._turns_of)
         if start:
-            rollout.add(next((entry for _, entry in JsonLines(path)), {}), 0)
+            for _, entry in JsonLines(path):
+                rollout.add(entry, 0)
+                if rollout.session_id:
+                    break
+            rollout.forget_rows()
             rollout.replayed = False  # a turn of its own was reached before
         for _, entry in lines:
             rollout.add(entry, lines.line_start)
@@ -92,9 +97,11 @@ class Codex:
             index = root.parent / "session_index.jsonl"
             if not index.is_file():
                 continue
-            for _, entry in JsonLines(index):
-                if name := text_of(entry.get("thread_name")).strip():
-                    titles[text_of(entry.get("id"))] = name
+            # a session is read without its title if the index cannot be
+            with suppress(SourceFault):
+                for _, entry in JsonLines(index):
+                    if name := text_of(entry.get("thread_name")).strip():
+                        titles[text_of(entry.get("id"))] = name
         return titles
 
     def _turns_of(self, session_id: str) -> frozenset[str]:
@@ -102,12 +109,13 @@ class Codex:
         if not re.fullmatch(r"[\w.-]+", session_id):
             return frozenset()
         for root in self.roots:
-            for path in sorted(root.rglob(f"*{session_id}.jsonl")):
-                return frozenset(
-                    text_of(mapping_of(entry.get("payload")).get("turn_id"))
-                    for _, entry in JsonLines(path)
-                    if entry.get("type") == "turn_context"
-                ) - {""}
+            for path in find([root], suffixes=(f"{session_id}.jsonl", f"{session_id}.jsonl.zst")):
+                with suppress(SourceFault):
+                    return frozenset(
+                        text_of(mapping_of(entry.get("payload")).get("turn_id"))
+                        for _, entry in JsonLines(path)
+                        if entry.get("type") == "turn_context"
+                    ) - {""}
         return frozenset()
 
 
@@ -158,7 +166,7 @@ class _Rollout:
         if kind == "session_meta":
             self._add_meta(payload)
         elif kind == "turn_context":
-            self._cwd = text_of(payload.get("cwd")) or self._cwd
+            self._cwd = folder_of(payload.get("cwd")) or self._cwd
             if text_of(payload.get("turn_id")) not in self._parents_turns:
                 self.replayed = False
         elif self.replayed and self._parents_turns:
@@ -167,6 +175,10 @@ class _Rollout:
             self._add_item(payload, at, line_start)
         elif kind == "event_msg":
             self._add_event(payload, at, line_start)
+
+    def forget_rows(self) -> None:
+        """Keep who it is, but not what was said so far."""
+        self._rows.clear()
 
     def utterances(self) -> tuple[Utterance, ...]:
         """What was said, in file order.
@@ -207,7 +219,7 @@ class _Rollout:
             self.replayed = True
             return
         self.session_id = text_of(payload.get("id"))
-        self._cwd = text_of(payload.get("cwd"))
+        self._cwd = folder_of(payload.get("cwd"))
         origin = mapping_of(payload.get("source"))
         self.is_subagent = "subagent" in origin
         self.parent = text_of(payload.get("forked_from_id")) or text_of(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import lzma
+import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,27 +16,34 @@ from typing import Any, TextIO
 
 from pipeline.errors import SourceFault
 from pipeline.records import BadLine, Session
-from pipeline.sources.jsonl import find
+from pipeline.sources.jsonl import find, open_file, room_of
 
 SUFFIXES = (".json", ".zip")
 _FIRST_LOOK = 1024 * 1024  # characters
-_LARGEST = 128 * 1024 * 1024  # characters of one conversation; more would not fit in memory
+_LARGEST = 32 * 1024 * 1024  # characters of one conversation; more would not fit in memory
+_ROOM = 256 * 1024 * 1024  # bytes of memory that one may take when it is decoded
 _DECODER = json.JSONDecoder(strict=False)
+# Strings, an unfinished one too, and what opens and closes.
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*+(?P<end>"?)|[{}\[\]]', re.DOTALL)
+# The zip module raises the latter for an encrypted file and an unknown packing.
+_UNREADABLE = (
+    OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+    RuntimeError, NotImplementedError,
+)  # fmt: skip
 _SPACE = " \t\r\n\ufeff"
 
 
 def conversations(path: Path, bad: list[BadLine]) -> Iterator[Any]:
     """The conversations in the file, each as JSON, in order; one alone is an export too.
 
-    What is broken is added to `bad` and ends the part it stands in. Raises SourceFault when the
-    file cannot be opened, or holds no conversations.json.
+    What is broken is added to `bad`; if its end is not to be found, it ends the part. Raises
+    SourceFault when the file cannot be opened, or holds no conversations.json.
     """
     try:
         for text in _parts(path):
             with text as stream:
                 yield from _items(stream, path, bad)
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        # the zip module raises the last two for an encrypted file and an unknown packing
+    except _UNREADABLE as error:
         raise SourceFault(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
             mend="download the export again, unpacked or as the zip it came as",
@@ -52,12 +62,21 @@ def sessions(
     """
     bad: list[BadLine] = []
     last: Session | None = None
-    for item in conversations(path, bad):
-        if not is_conversation(item):
-            continue
+    number = 0
+    try:
+        for item in conversations(path, bad):
+            if not is_conversation(item):
+                continue
+            if last is not None:
+                yield last
+            number += 1
+            last = session(item, path)
+            if not last.session_id:
+                last = replace(last, session_id=f"{path.stem}#{number}")
+    except SourceFault:
         if last is not None:
             yield last
-        last = session(item, path)
+        raise
     if last is None:
         raise SourceFault(
             f"{path} is no export of {program}",
@@ -74,10 +93,12 @@ def discover(roots: Sequence[Path]) -> list[Path]:
 
 def _parts(path: Path) -> Iterator[Any]:
     """The text streams of the file: of a zip its conversations.json, in several parts if large."""
-    if not zipfile.is_zipfile(path):
-        yield path.open(encoding="utf-8-sig", errors="replace")
-        return
-    with zipfile.ZipFile(path) as packed:
+    with open_file(path) as file:
+        if not zipfile.is_zipfile(file):
+            file.seek(0)
+            yield TextIOWrapper(file, "utf-8-sig", errors="replace")
+            return
+        packed = zipfile.ZipFile(file)
         names = [name for name in packed.namelist() if _is_conversations(name)]
         if not names:
             raise SourceFault(
@@ -119,14 +140,38 @@ def _items(stream: TextIO, path: Path, bad: list[BadLine]) -> Iterator[Any]:
         try:
             item, at = _DECODER.raw_decode(buffer, at)
         except (ValueError, RecursionError) as error:
-            # it may only be cut off: read on, each time as much again, so that it takes few tries
-            more = stream.read(max(_FIRST_LOOK, len(buffer)))
-            buffer, at = buffer[at:] + more, 0
-            number -= 1
-            if more and len(buffer) <= _LARGEST and not isinstance(error, RecursionError):
-                continue
-            bad.append(BadLine(path, number + 1, f"conversation {number + 1}: {error}"))
-            return
+            buffer, at = buffer[at:], _end(buffer, at)
+            reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            if not at:
+                # it is only cut off: read on, each time as much again, so that it takes few tries
+                more = ""
+                if len(buffer) > _LARGEST or room_of(buffer) > _ROOM:
+                    reason = "larger than fits in memory"
+                else:
+                    more = stream.read(max(_FIRST_LOOK, len(buffer)))
+                if more:
+                    buffer += more
+                    number -= 1
+                    continue
+            bad.append(BadLine(path, number, f"conversation {number}: {reason}"))
+            if not at:
+                return
+            continue
         yield item
         if not listed:
             return
+
+
+def _end(buffer: str, start: int) -> int:
+    """How long the broken value at `start` is, by what opens and closes; 0 if that is not there."""
+    depth = 0
+    for sign in _STRUCTURE.finditer(buffer, start):
+        if sign[0] in "{[":
+            depth += 1
+        elif sign[0] in "}]":
+            depth -= 1
+            if depth <= 0:
+                return sign.end() - start
+        elif not sign["end"]:
+            return 0
+    return 0

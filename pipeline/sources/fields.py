@@ -9,6 +9,9 @@ from typing import Any
 from pipeline.records import Action
 
 _PATHS = ("file_path", "path", "filePath", "notebook_path", "filename")
+_NEVER_SET = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_YEAR = 9998  # at the end of the next, local times cannot be shown
+_LONGEST_PATH = 4096  # characters
 _MILLISECONDS_FROM = 1e11  # as seconds this would be the year 5138
 
 
@@ -22,6 +25,12 @@ def mapping_of(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def folder_of(value: object) -> str:
+    """A working folder; "" for anything else, and for what is longer than any path can be."""
+    folder = text_of(value)
+    return folder if len(folder) <= _LONGEST_PATH else ""
+
+
 def blocks_of(content: object) -> list[Mapping[str, Any]]:
     """A message's content as blocks: a plain string is one text block, what is no block is left."""
     if isinstance(content, str):
@@ -32,17 +41,25 @@ def blocks_of(content: object) -> list[Mapping[str, Any]]:
 
 
 def time_of(value: object) -> datetime | None:
-    """An ISO time (UTC if it names no zone) or Unix seconds or milliseconds as aware UTC."""
+    """An ISO time (UTC if it names no zone) or Unix seconds or milliseconds as aware UTC.
+
+    None for what is no time, and for one that nobody can have said anything at.
+    """
     try:
         if isinstance(value, str):
             at = datetime.fromisoformat(value)
-            return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+            return _known(at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC))
         if isinstance(value, int | float) and not isinstance(value, bool):
             seconds = value / 1000 if value >= _MILLISECONDS_FROM else value
-            return datetime.fromtimestamp(seconds, UTC)
+            return _known(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
         return None
     return None
+
+
+def _known(at: datetime) -> datetime | None:
+    """The time, unless the clock was never set, or is set to what no calendar shows."""
+    return at if _NEVER_SET < at and at.year <= _LAST_YEAR else None
 
 
 def trace(tool: object, arguments: object) -> Action:

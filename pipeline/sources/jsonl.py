@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,10 @@ from pipeline.records import BadLine
 
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
 _PIECE = 1024 * 1024  # bytes read at a time while passing over a line that is too long
+_ROOM = 256 * 1024 * 1024  # bytes of memory that one record may take when it is decoded
+# What a value takes, by the character that tells of it: many small ones take tens of times more
+# memory than the line they stand on.
+_ROOM_OF = (("{", 240), ("[", 64), ('"', 32), (",", 8))
 _LOOK = 4096  # bytes at either end that tell whether a file was rewritten
 _GLUED = b'}{"'  # inside a string the quote would be escaped
 _BOM = b"\xef\xbb\xbf"
@@ -85,11 +90,15 @@ class JsonLines:
                 text = raw.replace(b"\0", b"").strip().decode("utf-8", errors="replace")
                 if text:
                     self.complete_lines += ended
+                    del raw
                     yield from ((line, record) for record in self._parse(text, line, ended))
             if ended:
                 self.offset = file.tell()
 
     def _parse(self, text: str, line: int, ended: bool) -> Iterator[Record]:
+        if len(text) > _PIECE and room_of(text) > _ROOM:
+            self._bad(line, "of more values than fit in memory")
+            return
         start = 0
         while start < len(text):
             try:
@@ -113,10 +122,25 @@ class JsonLines:
         self.bad_lines.append(BadLine(self.path, line, reason))
 
 
+def open_file(path: Path) -> BinaryIO:
+    """The file's bytes. Raises OSError for what is no file: a pipe would keep us waiting for ever,
+    a device would never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("it is no ordinary file")
+    return os.fdopen(descriptor, "rb")
+
+
+def room_of(text: str) -> int:
+    """About how many bytes of memory the JSON takes when it is decoded."""
+    return len(text) + sum(room * text.count(sign) for sign, room in _ROOM_OF)
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, unpacked if it is packed."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         if path.suffix != ".zst":
             yield file
             return
@@ -127,7 +151,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 def _count_lines(path: Path, end: int) -> int:
     """Line ends in the first `end` bytes."""
     count = 0
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while end > 0 and (piece := file.read(min(end, _PIECE))):
             count += piece.count(b"\n")
             end -= len(piece)
@@ -149,7 +173,7 @@ def fingerprint_of(path: Path, end: int) -> str:
     moves its last.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             head = file.read(min(end, _LOOK))
             file.seek(max(0, end - _LOOK))
             tail = file.read(min(end, _LOOK))
@@ -168,19 +192,35 @@ def find(
     leave_out: names of folders that are not entered.
 
     A symlinked folder is not entered, and a symlinked file counts only if it stays in its root: a
-    link in a project must not bring in some other part of the disk.
+    link in a project must not bring in some other part of the disk. A folder that cannot be listed
+    is among what is found: reading it fails like a file that cannot be read, and is told of.
     """
     found: set[Path] = set()
+
+    def not_listed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            found.add(Path(error.filename))
+
     for root in roots:
-        real_root = root.resolve()
-        for folder, folders, files in os.walk(root):
+        real_root = os.path.realpath(root)
+        for folder, folders, files in os.walk(root, onerror=not_listed):
             folders[:] = [name for name in folders if name not in leave_out]
             for name in files:
                 path = Path(folder, name)
                 if not name.endswith(suffixes):
                     continue
-                if path.is_symlink() and not path.resolve().is_relative_to(real_root):
-                    continue
-                if path.is_file():
+                if _is_file_in(real_root, path):
                     found.add(path)
     return sorted(found)
+
+
+def _is_file_in(root: str, path: Path) -> bool:
+    """Whether it is a file, and in the root if it is a link; also if nobody may look at it."""
+    try:
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
+            return False
+        return stat.S_ISREG(path.stat().st_mode)
+    except PermissionError:
+        return True
+    except OSError:  # gone, a link to itself, a name too long
+        return False

@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.errors import SourceFault
 from pipeline.identity import SENTINEL
 from pipeline.records import Role, Session, Utterance
-from pipeline.sources.fields import blocks_of, mapping_of, text_of, time_of, trace
+from pipeline.sources.fields import blocks_of, folder_of, mapping_of, text_of, time_of, trace
 from pipeline.sources.jsonl import JsonLines, Record, find
 
 NAME = "pi"
@@ -70,7 +70,7 @@ class Pi:
                 message = mapping_of(entry.get("message"))
                 if message.get("role") == "system":
                     ours = ours or _text(message).startswith(SENTINEL)
-                elif utterance := _utterance(entry, message, text_of(header.get("cwd"))):
+                elif utterance := _utterance(entry, message, folder_of(header.get("cwd"))):
                     said.append(utterance)
                     if utterance.role is Role.USER:
                         turn = lines.line_start
@@ -98,8 +98,9 @@ def _is_tool_result(line: bytes) -> bool:
 
 
 def _header(path: Path) -> Record:
-    """The first record, which names the session and its folder."""
-    return next((entry for _, entry in JsonLines(path)), {})
+    """The record that names the session and its folder: the first, but for a title before it."""
+    records = (entry for _, entry in JsonLines(path))
+    return next((entry for entry in records if entry.get("type") == "session"), {})
 
 
 def _utterance(entry: Record, message: Mapping[str, Any], cwd: str) -> Utterance | None:
