@@ -35,6 +35,7 @@ _ELISION = regex.compile(
     |\bcontent\s(?:omitted|truncated)\b""",
     regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
 )
+_ELISION_ELSEWHERE = regex.compile(spelt("elision"), regex.IGNORECASE)
 _META_TALK = regex.compile(
     r"""\b(?:the\s)?user\s(?:is\sasking|asks?\b|asked\s(?!for\s(?!help|advice|an?\sexplanation|clarification|information|guidance))
       |inquired|wonders|wondered|greet\w+|thank\w+|says\shello|wants\sto\sknow|wanted\sto\sknow|seeks|sought)
@@ -73,10 +74,10 @@ _AT_AGENT = regex.compile(
     |<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|^[ \t]*(?:system|assistant|human|user)\s*:\s
     |\b(?:begin|end)\s(?:system\s)?(?:prompt|instructions)\b
     |\b(?:exfiltrate|upload|send|post)\s(?:all\s|any\s|the\s|your\s|its\s)*(?:secrets?|credentials?|api\skeys?|tokens?|passwords?)\b
-    |\bignorier\w*\s(?:alle\s)?(?:vorherigen|bisherigen)\s(?:an)?weisungen\b|\bignore[zr]?\s(?:toutes\s)?les\sinstructions\b
-    |忽略(?:之前|以上|所有)[^。]{0,6}(?:指令|指示)|以前の指示を無視""",
+    """,
     regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
 )
+_AT_AGENT_ELSEWHERE = regex.compile(spelt("order"), regex.IGNORECASE)
 
 
 def unquoted(text: str) -> str:
@@ -92,7 +93,7 @@ def refusal(text: str) -> str:
 
 def elision(text: str) -> str:
     """Content left out by pointing at it: "[...]", "the rest is unchanged"."""
-    return _found(_ELISION, text)
+    return _found(_ELISION, text) or _found(_ELISION_ELSEWHERE, text)
 
 
 def meta_talk(text: str) -> str:
@@ -108,7 +109,8 @@ def prompt_echo(text: str) -> str:
 
 def aimed_at_agent(text: str) -> str:
     """An instruction to whoever reads the article with a model, quoted or not."""
-    return _found(_AT_AGENT, text.replace("’", "'"))
+    plain = text.replace("’", "'")
+    return _found(_AT_AGENT, plain) or _found(_AT_AGENT_ELSEWHERE, plain)
 
 
 def _found(pattern: regex.Pattern[str], text: str) -> str:

@@ -145,9 +145,33 @@ GERMAN = Tongue(
     "|super|okay|alles klar|verstanden|natürlich|klar|bitte sehr|glückwunsch|moin|servus|erledigt",
     refusal="es tut mir leid|tut mir leid|ich kann (?:nicht|leider)|als (?:ki|sprachmodell"
     "|ki-modell)"
-    "|leider kann ich|keine (?:informationen|angaben) (?:vorhanden|verfügbar|gefunden)",
+    "|leider kann ich|keine (?:weiteren )?(?:informationen|angaben|hinweise)"
+    " (?:dazu |darüber |hierzu )?(?:vorhanden|verfügbar|gefunden|enthalten|vor|bekannt)"
+    "|(?:dazu|hierzu|darüber) (?:gibt es|liegen|finden sich|stehen)"
+    " (?:(?:leider|uns|mir) )?keine (?:informationen|angaben)"
+    "|nicht genügend (?:informationen|kontext)",
+    elision="(?:der rest|alles (?:andere|übrige|weitere)|(?:der|das) (?:übrige|restliche)"
+    " (?:text|inhalt|abschnitt|artikel)|die übrigen (?:abschnitte|absätze|sätze))"
+    "(?: (?:des|der) (?:textes|artikels|abschnitts|seite|inhalts|liste))? (?:bleib(?:t|en)"
+    "|ist|sind)"
+    " (?:unverändert|gleich|unberührt|wie (?:zuvor|bisher|gehabt|oben))"
+    "|(?:restlicher|übriger) (?:text|inhalt) (?:unverändert|ausgelassen|gekürzt|wie oben)",
     meta="in (?:diesem|dem) (?:gespräch|chat|dialog)|(?:das|dieses) (?:gespräch|transkript)"
     "|der (?:be)?nutzer (?:fragt|fragte|erkundigt|bedankt|begrüßt|grüßt)"
     "|(?:be)?nutzer (?:möchte|wollte|will) wissen"
-    "|der assistent (?:antwortet|antwortete|sagt|sagte|erklärt|fragt|fragte|hilft|bietet)",
+    "|der assistent (?:antwortete?|sagte?|erklärte?|erläuterte?|fragte?|hilft|bietet"
+    "|bot|beantwortete?)"
+    "|(?:hier (?:ist|sind|folgt|kommt)|(?:nachfolgend|unten) (?:ist|steht|folgt)|anbei)"
+    " (?:der|die|das|ein|eine) (?:\\w+ )?(?:aktualisierte|überarbeitete|neue|zusammengeführte"
+    "|umgeschriebene|korrigierte|fertige)[nrs]?"
+    " (?:\\w+ )?(?:abschnitt|artikel|text|absatz|zusammenfassung|fassung|version|liste|sätze?)"
+    "|(?:dieser|der) (?:abschnitt|artikel|text) wurde (?:aktualisiert|überarbeitet"
+    "|umgeschrieben)",
+    order="(?:ignorier\\w*|missacht\\w*|vergiss|vergesst|vergessen sie|übergeh\\w*)"
+    " (?:sie )?(?:bitte )?(?:(?:alle|sämtliche|die|deine|ihre|jegliche) )*"
+    "(?:vorherigen|vorigen|bisherigen|obigen|vorangegangenen|vorhergehenden|früheren)"
+    " (?:system)?(?:an)?(?:weisungen|instruktionen|vorgaben|regeln|befehle)"
+    "|du bist (?:jetzt|nun|ab sofort) (?:ein|eine|der|die|im)"
+    "|(?:verrate|zeige|gib) (?:mir )?(?:deinen|den) (?:system-?)?prompt"
+    "|ohne (?:es )?dem (?:be)?nutzer (?:etwas |davon )?(?:zu sagen|zu erzählen|mitzuteilen)",
 )  # fmt: skip

@@ -43,7 +43,25 @@ FRENCH = Tongue(
     turns=(rf"\bau lieu de\s+(?P<old>{_ONE_OR_TWO})(?P<new>)",),
     person="je|j'ai|nous|notre|vous|votre",
     greeting="bonjour|merci",
-    refusal="je suis désolé",
+    refusal="je suis désolé(?:e)?|je ne peux pas|en tant qu'(?:ia|intelligence artificielle)"
+    "|en tant que modèle|aucune (?:information|donnée)s? (?:\\w+ )?(?:disponible|trouvée"
+    "|fournie)s?"
+    "|(?:il n'y a|il n'existe) (?:pas d'|aucune )informations?|pas assez d'informations?",
+    elision="(?:le reste|tout le reste|les autres (?:sections|parties))(?: (?:du|de la"
+    "|de l'|des) ?(?:texte"
+    "|section|article|page|contenu|sections))? (?:reste(?:nt)?|demeure(?:nt)?|est"
+    "|sont) (?:inchangée?s?|identiques?|les? mêmes?"
+    "|tel(?:le)?s? quel(?:le)?s?|comme avant)",
+    meta="dans cette (?:conversation|discussion)|l'utilisateur (?:demande (?:si|comment|pourquoi"
+    "|ce|des)|a demandé (?:si|comment|pourquoi|ce|des)|a posé|pose|remercie|salue|veut savoir)"
+    "|l'assistant (?:a )?(?:répond|répondu|explique|expliqué|dit|demande|demandé)"
+    "|voici (?:la|le|l'|une?|les) ?(?:\\w+ )?(?:section|article|texte|paragraphe|résumé|version"
+    "|liste)s? (?:mise? à jour|révisée?s?|modifiée?s?|réécrite?s?|corrigée?s?|fusionnée?s?)",
+    order="(?:ignore[zr]?|oublie[zr]?|néglige[zr]?) (?:toutes |tous )?(?:les |vos |tes |ces )?"
+    "(?:instructions|consignes|règles|directives)"
+    "(?: (?:précédente|antérieure|ci-dessus|système)s?| données)?"
+    "|(?:tu es|vous êtes) (?:maintenant|désormais) (?:un|une|le|la|en)"
+    "|sans (?:le dire à|prévenir|informer) l'utilisateur",
 )  # fmt: skip
 
 SPANISH = Tongue(
@@ -82,7 +100,25 @@ SPANISH = Tongue(
     turns=(rf"\ben lugar de\s+(?P<old>{_ONE_OR_TWO})(?P<new>)",),
     person="yo|nosotros|nuestro|nuestra",
     greeting="hola|gracias",
-    refusal="lo siento",
+    refusal="lo siento|no puedo (?:ayudar|responder|proporcionar|cumplir)|como (?:ia|modelo)"
+    " (?:de lenguaje|no)|no hay (?:\\w+ )?información|no se (?:encontró|encontraron|dispone de)"
+    " (?:\\w+ )?(?:información|datos)",
+    elision="(?:el resto|todo lo demás|las demás (?:secciones|partes))(?: (?:del|de la|de las)"
+    " (?:texto|sección|artículo|página|contenido|secciones))? (?:permanecen?|quedan?"
+    "|siguen?|se mantienen?|están?|es|son)"
+    " (?:sin cambios|igual(?:es)?|como (?:antes|estaba)|inalterad[oa]s?)",
+    meta="en esta (?:conversación|charla)|el usuario (?:pregunta|preguntó|agradece"
+    "|agradeció|saluda"
+    "|saludó|quiere saber|quería saber)|el asistente (?:responde|respondió|explica|explicó"
+    "|dice|dijo"
+    "|pregunta|preguntó|ofrece|ofreció)"
+    "|(?:aquí (?:está|tiene|tienes)|esta es|este es|a continuación(?: está)?)"
+    " (?:la|el|una?) (?:\\w+ )?(?:sección|artículo|texto|párrafo|resumen|versión|lista)"
+    " (?:actualizad|revisad|modificad|corregid|reescrit|fusionad)[oa]",
+    order="(?:ignor(?:a|e|en|ar)|olvid(?:a|e|en|ar)|haz caso omiso de) (?:todas |todos )?"
+    "(?:las |los |tus |sus )?(?:instrucciones|reglas|indicaciones|órdenes|directrices)"
+    " (?:anteriores|previas|precedentes|de arriba)"
+    "|ahora eres (?:un|una|el|la)|sin (?:decírselo|avisar|informar) al usuario",
 )  # fmt: skip
 
 PORTUGUESE_AND_ITALIAN = Tongue(
@@ -126,5 +162,30 @@ PORTUGUESE_AND_ITALIAN = Tongue(
         "cinquanta": "50",
         "sessanta": "60",
     },
+    user="o usuário|o utilizador|l'utente",
     acceptance="da",
+    refusal="(?:sinto|lamento) muito|não posso (?:ajudar|responder|fornecer|cumprir)"
+    "|como (?:ia|modelo) de linguagem|não há (?:\\w+ )?informaç(?:ão|ões)"
+    "|não (?:foram encontradas?|foi encontrada) (?:\\w+ )?informaç(?:ão|ões)"
+    "|mi dispiace|non (?:ci sono|sono disponibili) (?:\\w+ )?informazioni",
+    elision="(?:o resto|todo o resto|as demais (?:seções|partes))(?: (?:do|da|das)"
+    " (?:texto|seção|artigo|página|conteúdo|seções))?"
+    " (?:permanecem?|continuam?|ficam?|segue|está|é) (?:inalterad[oa]s?|sem alterações|igual"
+    "|iguais|como antes|o mesmo)"
+    "|(?:il resto|tutto il resto)(?: (?:del|della|dell') ?(?:testo|sezione|articolo"
+    "|pagina))?"
+    " (?:rimane|resta|è) (?:invariat[oa]|uguale|immutat[oa]|come prima)",
+    meta="nesta (?:conversa|sessão)|o (?:usuário|utilizador) (?:pergunta|perguntou|agradece"
+    "|agradeceu"
+    "|cumprimenta|cumprimentou|quer saber|queria saber)"
+    "|o assistente (?:responde|respondeu|explica|explicou|diz|disse|pergunta|perguntou)"
+    "|(?:aqui está|esta é|este é|segue) (?:a|o|uma?) (?:\\w+ )?(?:seção|secção|artigo|texto"
+    "|parágrafo|resumo|versão|lista) (?:atualizad|revisad|modificad|corrigid|reescrit)[oa]"
+    "|in questa conversazione|l'utente (?:chiede|ha chiesto)|l'assistente (?:risponde|ha risposto"
+    "|spiega|ha spiegato)|ecco (?:la|il|l') ?(?:\\w+ )?(?:sezione|articolo|testo) aggiornat[oa]",
+    order="(?:ignor(?:e|a|em|ar)|esqueç(?:a|am)|esquece|desconsider(?:e|a|em)) (?:todas |todos )?"
+    "(?:as |os |suas |tuas )?(?:instruções|regras|ordens|diretrizes)"
+    " (?:anteriores|prévias|precedentes|acima)|agora você é (?:um|uma|o|a)"
+    "|sem (?:avisar|contar|informar) (?:ao|o) usuário"
+    "|ignora(?:te)? (?:tutte )?le (?:istruzioni|regole) (?:precedenti|sopra)",
 )

@@ -27,7 +27,8 @@ class Tongue:
     asks: how a question without a mark begins. request, guess, advice, acceptance,
     reservation, alternative, now, past, lets_go: what the rules of the same names look for.
     turns: patterns with the groups `old` and `new`.
-    person: first and second person. greeting, refusal, meta, own_words: what is no claim.
+    person: first and second person. greeting, refusal, elision, meta: what is no claim.
+    order: what tells whoever reads the page with a model to do otherwise than asked.
     """
 
     name: str
@@ -64,7 +65,9 @@ class Tongue:
     person: str = ""
     greeting: str = ""
     refusal: str = ""
+    elision: str = ""
     meta: str = ""
+    order: str = ""
 
     def bounded(self, pattern: str) -> str:
         """`pattern` as whole words where the language has them; "" stays ""."""
