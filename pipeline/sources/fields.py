@@ -59,7 +59,7 @@ def time_of(value: object) -> datetime | None:
 
 def _known(at: datetime) -> datetime | None:
     """The time, unless the clock was never set, or is set to what no calendar shows."""
-    return at if _NEVER_SET < at and at.year <= _LAST_YEAR else None
+    return at if at > _NEVER_SET and at.year <= _LAST_YEAR else None
 
 
 def trace(tool: object, arguments: object) -> Action:
