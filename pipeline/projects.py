@@ -7,7 +7,8 @@ is gone a week later; all of them are the same project.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class Projects:
         given = self._renamed(folder.rstrip("/\\") or folder)
         if inside := _AGENTS_WORKTREE.fullmatch(given):
             given = inside["main"]
-        if not Path(given).is_absolute() or not Path(given).is_dir():
+        if not Path(given).is_absolute() or not _is(stat.S_ISDIR, Path(given)):
             return given
         spelled = _as_on_disk(Path(given))
         return str(_repository(spelled, self._home) or spelled)
@@ -51,12 +52,20 @@ def _repository(folder: Path, home: Path) -> Path | None:
         if place == home:
             return None
         git = place / ".git"
-        if git.is_dir():
+        if _is(stat.S_ISDIR, git):
             return place
-        if git.is_file():
+        if _is(stat.S_ISREG, git):
             found = _WORKTREE.fullmatch(_text(git))
             return Path(found["main"]) if found else place
     return None
+
+
+def _is(kind: Callable[[int], bool], path: Path) -> bool:
+    """Whether it is of this kind; not if nobody may look, or no path can be so long."""
+    try:
+        return kind(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _text(path: Path) -> str:
