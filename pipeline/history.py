@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -207,13 +206,20 @@ class History:
             _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
         ]
 
-    def files(self, commit: str) -> list[str]:
-        """Paths a commit changed, against its first parent."""
+    def files(self, commits: Sequence[str]) -> dict[str, list[str]]:
+        """Paths each of these commits changed, against its first parent."""
         listed = self._git(
-            "diff-tree", "--root", "--no-commit-id", "--name-only", "--no-renames", "-r", "-z",
-            "-m", "--first-parent", commit,
+            "diff-tree", "--stdin", "--root", "--name-only", "--no-renames", "-r", "-z",
+            "-m", "--first-parent", given="".join(f"{commit}\n" for commit in commits),
         )  # fmt: skip
-        return [path for path in listed.split("\0") if path]
+        found: dict[str, list[str]] = {commit: [] for commit in commits}
+        current = ""
+        for field in listed.split("\0"):
+            if field in found:  # a commit that changed nothing is not listed
+                current = field
+            elif field:
+                found[current].append(field)
+        return found
 
     def before(self, commit: str) -> str:
         """The commit that this one was made on, "" for the first."""
@@ -229,19 +235,6 @@ class History:
         if not commit or not self._git("ls-tree", "-z", commit, "--", path):
             return None
         return self._git("cat-file", "blob", f"{commit}:{path}")
-
-    def merge(self, current: str, base: str, other: str) -> str | None:
-        """What stands in `current` with the changes from `base` to `other`, line by line.
-
-        None where both changed the same lines.
-        """
-        with tempfile.TemporaryDirectory(prefix="nightly-memory-") as place:
-            files = []
-            for name, text in (("current", current), ("base", base), ("other", other)):
-                files.append(Path(place) / name)
-                files[-1].write_bytes(text.encode("utf-8", "surrogateescape"))
-            merged = self._git("merge-file", "-p", "-q", *map(str, files), fails_with="\0", no=128)
-        return None if merged == "\0" else merged
 
     def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
         """The unified diff between two commits; "" for `old` is the time before the first."""

@@ -85,12 +85,15 @@ def publish_talk(
     """
     told = press.store.ledger.told(stem)
     fresh = tuple(dict.fromkeys(line for line in map(flat, entries) if line and line not in told))
-    path, before, after = press.vault.talk(stem, fresh)
+    path, _, _ = press.vault.talk(stem, ())
+    # before it is read: what the user saves in between must not be overwritten
+    known = press.vault.hash(path)
+    _, before, after = press.vault.talk(stem, fresh)
     if after == before:
         return
     publish(
         press,
-        PageFile(path, press.vault.hash(path), after),
+        PageFile(path, known, after),
         run=run,
         at=at,
         subject=f"talk: {title}",
@@ -154,8 +157,11 @@ def _commit(press: Press, intent: Intent, at: datetime) -> str:
 
 def _committed(press: Press, intent: Intent) -> str:
     """The commit that carries this publication, "" if the kill came before it."""
-    for commit in press.history.log(intent.file.path):
-        trailers = {key: flat(value) for key, value in intent.trailers.items()}
-        if commit.subject == flat(intent.subject) and commit.trailers == trailers:
+    path, content = intent.file.path, intent.file.content
+    trailers = {key: flat(value) for key, value in intent.trailers.items()}
+    for commit in press.history.log(path):
+        alike = commit.subject == flat(intent.subject) and commit.trailers == trailers
+        # a run can publish a page twice under the same words, as two entries on one Talk page
+        if alike and press.history.show(commit.sha, path) == content:
             return commit.sha
     return ""

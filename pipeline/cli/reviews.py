@@ -39,10 +39,12 @@ def _deciding(vault: Path | None) -> Iterator[Reviewer]:
     from pipeline.config import load_config
     from pipeline.lock import one_run
     from pipeline.publish import heal
+    from pipeline.synthesis.renames import follow_renames
 
     with one_run(load_config(vault=vault).lock_path), _reading(vault) as reviewer:
         reviewer.press.history.refuse_if_unfit()
         heal(reviewer.press, reviewer.now())
+        follow_renames(reviewer.press.store, reviewer.press.vault)
         yield reviewer
 
 

@@ -94,11 +94,12 @@ def run_diff(run: str, reviewer: Reviewer) -> tuple[str, str]:
     history = reviewer.press.history
     log = [commit for commit in history.log() if "Run" in commit.trailers]
     run = run or next((commit.trailers["Run"] for commit in log), "")
+    made = [commit for commit in log if commit.trailers["Run"] == run]
+    files = history.files([commit.sha for commit in made])
     pages: dict[str, list[Commit]] = {}
-    for commit in log:
-        if commit.trailers["Run"] == run:
-            for path in history.files(commit.sha):
-                pages.setdefault(path, []).append(commit)
+    for commit in made:
+        for path in files[commit.sha]:
+            pages.setdefault(path, []).append(commit)
     pages.pop(CHANGELOG, None)
     known = any(known.id == run for known in reviewer.press.store.runs.recent(-1))
     if not run or not (pages or known):

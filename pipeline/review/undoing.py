@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import PurePosixPath
 
 from pipeline.chronicle import counted, said
@@ -17,12 +14,11 @@ from pipeline.markdown import Page, parse
 from pipeline.prose import plain
 from pipeline.publish import digest, publish
 from pipeline.review import Reviewer
+from pipeline.review.merging import without
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.vault import ChangedUnderneath
 
 _ARTICLES, _TALK = "articles/", "Talk/"
-_BREAK = "-"  # the line after each piece that keeps changes of neighbours apart
-_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
     by_page: dict[str, list[_Write]] = {}
     for write in chosen:
         by_page.setdefault(write.path, []).append(write)
-    done = [_undo_page(run, path, found, reviewer) for path, found in by_page.items()]
+    done = [_undo_page(run, path, found, writes, reviewer) for path, found in by_page.items()]
     taken = [page for page in done if page.outcome != "kept"]
     if taken:
         if reason:
@@ -77,13 +73,13 @@ def _writes(history: History) -> list[_Write]:
     """Our commits to pages that were not taken back, newest first."""
     found = []
     undone: set[tuple[str, str]] = set()
-    for commit in history.log():
-        if not {"Run", "Undoes"} & commit.trailers.keys():
-            continue
+    log = [c for c in history.log() if {"Run", "Undoes"} & c.trailers.keys()]
+    files = history.files([commit.sha for commit in log])
+    for commit in log:
         if run := commit.trailers.get("Undoes"):
             undone.add((run, commit.trailers.get("Page", "")))
             continue
-        for path in history.files(commit.sha):
+        for path in files[commit.sha]:
             page = path.startswith((_ARTICLES, _TALK))
             if page and (commit.trailers["Run"], path) not in undone:
                 found.append(_Write(commit, path))
@@ -97,13 +93,20 @@ def _chosen(what: str, writes: Sequence[_Write], reviewer: Reviewer) -> tuple[st
         what = runs[0]
     if what in runs:
         return what, [w for w in writes if w.commit.trailers["Run"] == what]
-    vault = reviewer.press.vault
+    vault, ledger = reviewer.press.vault, reviewer.press.store.ledger
     stems = {
         entry.stem
         for entry in vault.catalog()
         if what.casefold() in (entry.stem.casefold(), entry.title.casefold())
+    } or ({what} if what else set())
+    made = {change.commit for stem in stems for change, _ in ledger.changes(article=stem)}
+    # the user may have moved or renamed the file since
+    paths = {
+        write.path
+        for write in writes
+        if write.path.startswith(_ARTICLES)
+        and (PurePosixPath(write.path).stem in stems or write.commit.sha in made)
     }
-    paths = {vault.article_path(stem) for stem in stems or {what}} if what else set()
     of_page = [write for write in writes if write.path in paths]
     if of_page:
         run = of_page[0].commit.trailers["Run"]
@@ -114,9 +117,12 @@ def _chosen(what: str, writes: Sequence[_Write], reviewer: Reviewer) -> tuple[st
     )
 
 
-def _undo_page(run: str, path: str, writes: Sequence[_Write], reviewer: Reviewer) -> Undone:
+def _undo_page(
+    run: str, path: str, writes: Sequence[_Write], every: Sequence[_Write], reviewer: Reviewer
+) -> Undone:
     press = reviewer.press
-    here = _place_now(path, writes, reviewer)
+    # its own writes first: another article may have the name by now
+    here = _place_now(path, [*writes, *(w for w in every if w.path == path)], reviewer)
     current = press.vault.page(here)
     if current is None:
         return Undone(path, "kept", "it is not there any more")
@@ -127,7 +133,7 @@ def _undo_page(run: str, path: str, writes: Sequence[_Write], reviewer: Reviewer
         before = press.history.show(press.history.before(sha), path)
         if text == after:
             text = before
-        elif (text := _merged(text or "", after or "", before or "", press.history)) is None:
+        elif (text := without(text or "", after or "", before or "")) is None:
             return Undone(path, "kept", "you changed what the run wrote there")
     if text is not None and (lost := _undefined(parse(text)) - _undefined(parse(current))):
         reason = f"a later night cites the same source ([^{min(lost)}]): take that back first"
@@ -135,11 +141,12 @@ def _undo_page(run: str, path: str, writes: Sequence[_Write], reviewer: Reviewer
     try:
         publish(
             press,
-            PageFile(here, press.vault.hash(here), text),
+            PageFile(here, digest(current), text),
             run=run,
             at=reviewer.now(),
             subject=f"undo: {path.removesuffix('.md')}",
-            trailers={"Undoes": run, "Page": path},
+            # the time, since a page can be written and taken back again under the same run
+            trailers={"Undoes": run, "Page": path, "At": reviewer.now().isoformat()},
             folding=_folding(run, here, text),
         )
     except ChangedUnderneath as error:
@@ -152,33 +159,8 @@ def _place_now(path: str, writes: Sequence[_Write], reviewer: Reviewer) -> str:
     if not path.startswith(_ARTICLES):
         return path
     vault, ledger = reviewer.press.vault, reviewer.press.store.ledger
-    here = vault.article_path(PurePosixPath(path).stem)
-    if vault.page(here) is not None:
-        return here
     known = (ledger.article_of(write.commit.sha) for write in writes)
-    return next((vault.article_path(stem) for stem in known if stem), here)
-
-
-def _merged(current: str, after: str, before: str, history: History) -> str | None:
-    """The page as it is without what led from `before` to `after`, sentence by sentence.
-
-    None where the user changed the very sentences.
-    """
-    merged = history.merge(*(_as_lines(text) for text in (current, after, before)))
-    if merged is None:
-        return None
-    return "".join(json.loads(line) for line in merged.splitlines() if line != _BREAK)
-
-
-def _as_lines(text: str) -> str:
-    """Each sentence, and what stands between sentences, as a line of its own."""
-    page = parse(text)
-    cuts = {0, len(text), *(match.end() for match in _LINE_END.finditer(text))}
-    for block in page.blocks:
-        for sentence in block.sentences:
-            cuts |= {block.start + sentence.start, block.start + sentence.end}
-    pieces = [text[start:end] for start, end in pairwise(sorted(cuts))]
-    return "".join(f"{json.dumps(piece)}\n{_BREAK}\n" for piece in pieces)
+    return vault.article_path(next(filter(None, known), PurePosixPath(path).stem))
 
 
 def _undefined(page: Page) -> set[str]:

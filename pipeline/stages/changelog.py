@@ -58,11 +58,13 @@ def keep(result: Section, desk: Desk) -> Outcome:
     Where that cannot be, the next night tells of these changes too: it never rests or is parked.
     """
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
+    # before it is read: what the user saves in between must not be overwritten
+    known = desk.vault.hash(CHANGELOG)
     after = prepend_section(desk.vault.meta("Changelog.md"), result.text)
     try:
         publish(
             press,
-            PageFile(CHANGELOG, desk.vault.hash(CHANGELOG), after),
+            PageFile(CHANGELOG, known, after),
             run=desk.run,
             at=desk.now(),
             subject=f"changelog: run {desk.run}",

@@ -132,10 +132,12 @@ def _change(result: Revision, desk: Desk) -> Change | None:
 
 
 def _keep_rows(result: NewRows, press: Press, desk: Desk) -> Outcome:
-    before = desk.vault.meta("Buckets.md")
+    # before it is read: what the user saves in between must not be overwritten
+    known = desk.vault.hash(_BUCKETS)
+    after = append_buckets(desk.vault.meta("Buckets.md"), result.buckets)
     publish(
         press,
-        PageFile(_BUCKETS, desk.vault.hash(_BUCKETS), append_buckets(before, result.buckets)),
+        PageFile(_BUCKETS, known, after),
         run=desk.run,
         at=desk.now(),
         subject=f"buckets: {len(result.buckets)} new",
