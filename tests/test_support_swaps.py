@@ -28,6 +28,13 @@ def supported(claim: str, *said: str) -> bool:
     return check(claim, messages, threshold=0.6).supported
 
 
+def _told(text: str) -> Message:
+    """The same, said by the assistant."""
+    return Message(
+        message_id="m0", conv="00000000", position=0, role=Role.ASSISTANT, at=START, text=text
+    )
+
+
 @pytest.mark.parametrize(
     ("said", "right", "wrong"),
     [
@@ -49,3 +56,97 @@ def test_a_number_keeps_its_unit(said: str, right: str, wrong: str) -> None:
     """With or without a blank before it, spelt out or not, in the table or not."""
     assert supported(right, said)
     assert not supported(wrong, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "wrong"),
+    [
+        (
+            "The export starts every 20 minutes instead of every 40 minutes.",
+            "The export does not start every 40 minutes.",
+            "The export does not start every 20 minutes.",
+        ),
+        (
+            "The choir sings in hall 4 rather than in hall 2.",
+            "The choir does not sing in hall 2.",
+            "The choir does not sing in hall 4.",
+        ),
+        (
+            "The mower stays in the shed instead of the garage.",
+            "The mower does not stay in the garage.",
+            "The mower does not stay in the shed.",
+        ),
+        (
+            "The team uses Valkey instead of Memcached.",
+            "The team does not use Memcached.",
+            "The team does not use Valkey.",
+        ),
+    ],
+)
+def test_of_two_things_only_the_one_left_behind_is_denied(
+    said: str, right: str, wrong: str
+) -> None:
+    """ "This instead of that" denies that, and affirms this."""
+    assert supported(right, said)
+    assert not supported(wrong, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "wrong"),
+    [
+        ("日志由vector收集。", "日志由vector收集。", "日志由fluentd收集。"),
+        ("デプロイはansibleで行います。", "デプロイはansibleで行う。", "デプロイはpuppetで行う。"),
+        ("النسخ الاحتياطي عبر kopia.", "النسخ الاحتياطي عبر kopia.", "النسخ الاحتياطي عبر rsync."),
+        ("הגיבוי רץ עם kopia.", "הגיבוי רץ עם kopia.", "הגיבוי רץ עם rsync."),
+    ],
+)
+def test_a_latin_name_in_a_script_without_capitals_was_said(
+    said: str, right: str, wrong: str
+) -> None:
+    """Written small and between other letters it is a name none the less."""
+    assert supported(right, said)
+    assert not supported(wrong, said)
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("Ines painted the fence.", True),
+        ("Ines painted the fence in the garden.", True),
+        ("Ines painted the fence for a circus.", False),
+        ("Ines painted the fence with her uncle.", False),
+    ],
+)
+def test_what_is_added_at_the_end_was_said(claim: str, expected: bool) -> None:
+    """A true sentence does not carry an invention at its end."""
+    assert supported(claim, "Ines painted the fence in the garden today.") is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Konten der Nutzer liegen in Bonn.",
+        "Die Nutzer bekommen eine Mail.",
+        "系统向用户发送邮件。",
+        "حسابات المستخدمين في القاهرة.",
+        "全ユーザーの記録は東京にある。",
+        "The user table has 12 columns.",
+    ],
+)
+def test_users_in_general_are_not_the_user(text: str) -> None:
+    """What an assistant tells of them needs no word of the user."""
+    assert check(text, [_told(text)], threshold=0.6).supported
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Nutzer wohnt in Bonn.",
+        "用户住在上海。",
+        "ユーザーは東京に住む。",
+        "انتقل المستخدم إلى القاهرة.",
+    ],
+)
+def test_what_is_told_of_the_user_needs_the_users_words(text: str) -> None:
+    """The person of the conversation is told of by themselves."""
+    assert not check(text, [_told(text)], threshold=0.6).supported

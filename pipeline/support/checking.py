@@ -16,15 +16,23 @@ from pipeline.support.material import FRAME, Material, gather, matches, once
 from pipeline.support.turning import outdated, renewed
 from pipeline.support.values import missing_names, missing_rhythms, missing_values, spellings
 from pipeline.text import content_words, is_caseless, quantities, words
+from pipeline.text.scales import NUMBER_WORDS, UNITS
 from pipeline.text.tongues import spelt
 
 _WILL = regex.compile(
-    r"""\b(?:the\suser|user)(?:'s|s')?\b
+    r"""\b(?:the\suser|user)(?:'s|s')?\b(?!\s(?:interface|account|table|role|session|database|data|id)s?\b)
       |\b(?:decided|prefers?|preferred|wants?|wanted|intends?|wishes|chose)\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
 _WILL_ELSEWHERE = regex.compile(f"{spelt('user')}|{spelt('will')}", regex.IGNORECASE)
 _WILL_KINDS = frozenset({ClaimKind.DECISION, ClaimKind.PREFERENCE})
+# "… for a hospital."
+_ADJUNCT = regex.compile(
+    r"\b(?:for|with|at|in|on|from|by|during|after|before|under|near|without)\s"
+    r"(?:(?:an?|the|his|her|its|their|some)\s)?(?P<what>\p{Ll}[\w-]*(?:\s\p{Ll}[\w-]*)?)\W*\Z"
+)
+# A day, a month or a length of time may be told in other words; the rules about dates judge it.
+_SPAN_WORDS = frozenset(UNITS) | NUMBER_WORDS.keys() | {"morning", "evening", "noon", "weekend"}
 # A run of this many content words that no message says was made up.
 _INVENTED_RUN = 3
 
@@ -73,9 +81,22 @@ def check(
     ]
     if share < threshold:
         reasons.append(f"only {share:.0%} of its words are in the messages")
+    adjunct = _invented_adjunct(claim, material)
+    if adjunct:
+        reasons.append(f"the messages say nothing of “{adjunct}”")
     if invented:
         reasons.append(f"the messages say nothing of “{invented}”")
     return Verdict(not reasons, share, tuple(reasons))
+
+
+def _invented_adjunct(claim: str, material: Material) -> str:
+    """What an English claim adds at its end, all of whose words are strangers to the messages."""
+    last = _ADJUNCT.search(claim)
+    stems = [stem for stem in content_words(last["what"]) if stem not in FRAME] if last else []
+    if last is None or not stems or not _SPAN_WORDS.isdisjoint(words(last["what"])):
+        return ""
+    heard = material.heard()
+    return "" if any(matches(stem, heard) for stem in stems) else last.group().rstrip(".")
 
 
 def _coverage(claim: str, material: Material) -> tuple[float, str]:

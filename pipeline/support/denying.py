@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 import regex
 
 from pipeline.support.material import FRAME, matches, once
-from pipeline.support.saying import UNNAMED, Clause, Saying, clauses
+from pipeline.support.saying import UNNAMED, Clause, Saying, clauses, keys
 from pipeline.support.turning import turns
+from pipeline.text import negations
 
 _NOT = regex.compile(r"\W*(?:not|no|nicht|kein\w*|و?ليست?|ו?לא)\s", regex.IGNORECASE)
+# What stands before these holds, what follows is gone.
+_CONTRAST = regex.compile(r"(?<=\S\s)(?:instead of|rather than|in place of)\s", regex.IGNORECASE)
 
 
 def denied_otherwise(claim: str, said: Iterable[Saying]) -> list[str]:
@@ -57,6 +60,13 @@ def _told(
     there = other.stems | other.keys | other.denied
     if not any(matches(token, there) for token in denied):
         return 0, False
+    contrast = _CONTRAST.search(other.text)
+    if contrast and not negations(other.text):
+        # "every 5 minutes instead of every 10": only what stands on one side is gone
+        kept = frozenset(keys(other.text[: contrast.start()]))
+        gone = not denied & kept
+        negative = gone and any(matches(token, other.denied) for token in denied)
+        return sum(matches(token, there) for token in whole), negative
     negative = any(matches(token, other.denied) for token in denied)
     return (
         sum(matches(token, there) for token in whole),

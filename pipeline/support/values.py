@@ -41,6 +41,8 @@ _RATE = regex.compile(
     r"|\b(?P<unit>hourly|daily|nightly|weekly|monthly|quarterly|yearly|annually)\b",
     regex.IGNORECASE,
 )
+_LATIN_RUN = regex.compile(r"[A-Za-z][\w'’-]*(?:[ ]+[A-Za-z][\w'’-]*)*", regex.ASCII)
+_NAME_WORDS = 3  # words of the longest name in Latin letters
 _MEASURED = regex.compile(r"[ \u00a0-](?P<noun>\p{Ll}[\p{L}\p{M}]+)")
 _RATE_WORD = regex.compile(r"[^\W\d_]+")
 _RATES = {
@@ -214,7 +216,7 @@ def _unmarked_names(claim: str, material: Material) -> list[str]:
         ]
     if not is_caseless(claim):
         return []
-    found = []
+    found = _latin_names(claim, said)
     heard = "".join(said)
     for stem in content_words(claim):
         if stem in FRAME or stem.isascii() or matches(stem, said):
@@ -222,6 +224,22 @@ def _unmarked_names(claim: str, material: Material) -> list[str]:
         if is_semitic(stem) or len(stem) > 2 or not set(stem) & set(heard):
             found.append(stem)
     return found
+
+
+def _latin_names(claim: str, said: frozenset[str]) -> list[str]:
+    """Latin words in a script without capitals: names of things, to be said like any name.
+
+    A run of them is a quotation or a sentence in another language, judged by its words.
+    """
+    runs = (match.group() for match in _LATIN_RUN.finditer(claim))
+    return [
+        word
+        for run in runs
+        if len(run.split()) <= _NAME_WORDS
+        for word in words(run)
+        for stem in content_words(word)
+        if stem not in FRAME and len(stem) > 1 and not matches(stem, said)
+    ]
 
 
 def _opening_names(claim: str) -> frozenset[str]:

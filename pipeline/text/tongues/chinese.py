@@ -55,7 +55,9 @@ CHINESE = Tongue(
         "gallon": "加仑 加侖", "mile": "英里", "ft": "英尺", "lb": "磅", "inch": "英寸",
         "degree": "度", "page": "页 頁", "line": "行 条 條",
     },
-    user="用户|用戶|使用者",
+    # who acts stands first; elsewhere, and before what is theirs, it is users in general
+    user=r"(?<=\A|[，。；：、“\s]|[该該由按])(?:用户|用戶|使用者)"
+    "(?!们|們|名|数|數|界|介|表|量|端|组|組|账|帳|手册|手冊|目录|目錄|权限|權限|可以|必须|必須|登录|登錄)",
     says="建议|建議|提议|提議|说|說|指出|提到",
     will="决定|決定|希望|想要|更喜欢|更喜歡|偏好|选择了|選擇了|打算",
     asks="(?:是否|能不能|可不可以|要不要|怎么|怎麼|为什么|為什麼)",

@@ -107,7 +107,9 @@ GERMAN = Tongue(
         "decade": "jahrzehnt jahrzehnte jahrzehnten",
     },
     number_words=_number_words(),
-    user="(?:der|die|den|dem|des) (?:be)?nutzer(?:in|s)?|(?:der|die|den|dem|des) anwender(?:in|s)?",
+    # "die Konten der Nutzer" and "die Nutzer" are people in general
+    user=r"(?:(?<!(?-i:\p{Lu})\p{L}{1,40} )der|den|dem) (?:(?:be)?nutzer|anwender)"
+    "|des (?:(?:be)?nutzers|anwenders)|(?:der|die) (?:(?:be)?nutzerin|anwenderin)",
     says="schlug|schlägt|sagt|sagte|erwähnte?|empfahl|empfiehlt|wies|meinte",
     will="(?:be|ent)schlossen|entschied(?:en)?|entscheidet|bevorzugt|möchte|wünscht sich",
     asks="(?:soll|sollen|kann|können|könnte|könnten|darf|dürfen|ist|sind|hat|haben|wird|gibt)"
