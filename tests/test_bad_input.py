@@ -342,6 +342,7 @@ def test_a_name_that_is_no_text(house: House) -> None:
     assert house.desk.store.conversations.counts()["unreadable"] == 1
     path.rename(path.with_name("proper.jsonl"))
     house.night()
+    assert house.desk.store.conversations.counts()["unreadable"] == 0
     assert V4 in house.texts()
 
 
@@ -376,7 +377,18 @@ def test_what_may_not_be_read_is_told_of_and_tried_again(
     assert str(forbidden) in told and "Permission denied" in told
     assert house.desk.store.conversations.files()[forbidden].failures == 3
     house.night()
+    assert house.desk.store.conversations.counts()["unreadable"] == 0
     assert house.texts()[V4] == ["How deep do I sow?", "Three fingers deep."]
+
+
+def test_a_broken_file_that_is_taken_away_is_no_longer_counted(house: House) -> None:
+    """Nothing is left to mend."""
+    path = write_lines(house.claude / "p" / "broken.jsonl", ["{nope"])
+    house.night()
+    assert house.desk.store.conversations.counts()["unreadable"] == 1
+    path.unlink()
+    house.night()
+    assert house.desk.store.conversations.counts()["unreadable"] == 0
 
 
 def test_a_root_that_is_not_there_or_is_a_file(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
@@ -45,6 +45,7 @@ from pipeline.support.answering import no_answer
 NAME = "ingest"
 _TITLE = 120  # characters of a title at most
 _TITLES_TRIED = 5  # of the user's messages so many may give the title
+_UNSEEN = -2  # as size and time of change of what nobody may look at: never as known
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _AHEAD = timedelta(days=1)  # of our own clock another may be, and still be right
 _LENGTHS = (8, 12, 15)  # of a conversation's id; the longer ones for those that collide
@@ -97,7 +98,7 @@ class LeftOut:
 
 def key(job: Job) -> str:
     """The job's name in `attempts`."""
-    return str(job.path)
+    return str(_storable(job.path))
 
 
 def pending(desk: Desk) -> list[Job]:
@@ -107,24 +108,24 @@ def pending(desk: Desk) -> list[Job]:
     """
     known = desk.store.conversations.files()
     jobs = []
+    found: set[Path] = set()
     for source in desk.sources:
         for path in source.discover():
-            if not _is_storable(path):
-                _failed(path, source.name, f"the name of {path} is not UTF-8: rename it", desk)
-                continue
+            found.add(_storable(path))
             try:
                 status = path.stat()
             except FileNotFoundError:  # gone since the walk
                 continue
-            except OSError as error:
-                _failed(path, source.name, f"cannot read {path}: {error.strerror}", desk)
+            except OSError:  # reading it will tell
+                jobs.append((0, Job(source.name, path, _UNSEEN, _UNSEEN)))
                 continue
             state = known.get(path)
             seen = (state.size, state.mtime_ns) if state else None
             if seen != (status.st_size, status.st_mtime_ns):
                 job = Job(source.name, path, status.st_size, status.st_mtime_ns, state)
                 jobs.append((_there_since(status), job))
-    return [job for _, job in sorted(jobs, key=lambda found: (found[0], found[1].path))]
+    _forget_failures(known.values(), found, desk)
+    return [job for _, job in sorted(jobs, key=lambda job: (job[0], job[1].path))]
 
 
 def work(jobs: Sequence[Job], desk: Desk) -> list[Batch]:
@@ -140,6 +141,9 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
     Killed in between, the file is still unknown, so the next run does the same again.
     """
     job = batch.job
+    if _storable(job.path) != job.path:
+        named = _storable(job.path)
+        return _failed(job, f"the name of {named} is not UTF-8: rename it", desk)
     counts: Counter[str] = Counter()
     reason = ""
     postponed = False
@@ -159,8 +163,7 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
             counts.update(outcome.counts)
             reason = outcome.reason if isinstance(outcome, Skipped) else reason
     except SourceFault as fault:
-        _failed(job.path, job.source, str(fault), desk)
-        return Skipped(str(fault), counts)
+        return replace(_failed(job, str(fault), desk), counts=counts)
     if not postponed:
         # of a file that changed meanwhile nobody knows which bytes were read: "" has it read whole
         resumable = state.read_offset and _is_as_found(job)
@@ -178,17 +181,25 @@ def _start(job: Job) -> int:
     return known.read_offset if same else 0
 
 
-def _failed(path: Path, source: str, reason: str, desk: Desk) -> None:
+def _failed(job: Job, reason: str, desk: Desk) -> Skipped:
     """Tell of it once, then count: it is tried every night, however long until it is mended."""
-    storable = Path(str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
-    reason = reason.replace(str(path), str(storable))
-    if desk.store.conversations.record_failure(storable, source, reason) == 1:
+    if desk.store.conversations.record_failure(_storable(job.path), job.source, reason) == 1:
         desk.results.problems.append(reason)
+    return Skipped(reason)
 
 
-def _is_storable(path: Path) -> bool:
-    """Whether its name is text: on some systems any bytes may be one."""
-    return not _SURROGATE.search(str(path))
+def _forget_failures(known: Iterable[FileState], found: Set[Path], desk: Desk) -> None:
+    """What is no longer there, or can be listed again, is not to be mended any more."""
+    sources = {source.name for source in desk.sources}
+    for state in known:
+        if state.failures and state.path not in found and state.source in sources:
+            whole = replace(state, failures=0, last_error="")
+            desk.store.conversations.remember_file(whole)
+
+
+def _storable(path: Path) -> Path:
+    """The path as it can be told of: on some systems any bytes may be a name."""
+    return Path(str(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
 def _there_since(status: os.stat_result) -> int:
@@ -283,7 +294,7 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
     found: Counter[str] = Counter()
 
     def clean(text: str) -> str:
-        plain = _storable(without_spans(text))
+        plain = _storable_text(without_spans(text))
         done = redact(
             plain,
             emails=settings.redact_emails,
@@ -325,7 +336,7 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
             role=said.role,
             at=at,
             text=text,
-            project=batch.projects.of(_storable(said.cwd)),
+            project=batch.projects.of(_storable_text(said.cwd)),
         )
         if said.role is Role.ASSISTANT:
             message = _with_actions(message, [*waiting, *actions])
@@ -338,7 +349,7 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
     first = next((title for text in theirs[:_TITLES_TRIED] if (title := _title(text))), "")
     return Reading(
         job=job,
-        session_id=_storable(session.session_id),
+        session_id=_storable_text(session.session_id),
         # what is said first in the part read now says nothing of the whole
         title=given if session.resumed else given or first,
         resumed=session.resumed,
@@ -353,7 +364,7 @@ def _with_actions(message: Message, actions: Sequence[Action]) -> Message:
     return replace(message, actions=tuple(dict.fromkeys((*message.actions, *actions))))
 
 
-def _storable(text: str) -> str:
+def _storable_text(text: str) -> str:
     """Without NULs and lone surrogates, which JSON can carry and neither files nor SQLite can.
 
     Nearly every text is storable as it is: then it is the same object, and takes no memory twice.
