@@ -261,8 +261,3 @@ def creation(vault: Vault, stem: str, *, title: str, name: str = "") -> Night:
 def number_of(stem: str) -> int:
     """A small number for a stem, the same each time."""
     return sum(map(ord, stem)) % 1000
-
-
-def all_edits(vault: Vault, before: str, news: Sequence[News]) -> list[Edit]:
-    """The edits of several pieces of news."""
-    return [edit for one in news for edit in edits_of(one, vault, before)]
