@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.gate_corpus.belongings import BELONGINGS, UNCLOSED
@@ -13,7 +13,6 @@ from benchmarks.gate_corpus.cases import (
     context_of,
     date_of,
     draft_of,
-    edits_of,
     night,
     ref,
     told,
