@@ -20,13 +20,16 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 
 def say(line: str) -> None:
-    """A line as it is, whatever is in it."""
-    out.print(line, markup=False, highlight=False)
+    """A line as it is, whatever is in it; to a file or a pipe to the byte, as a patch must be."""
+    if out.is_terminal:
+        out.print(line, markup=False, highlight=False, emoji=False)
+    else:
+        sys.stdout.write(f"{line}\n")
 
 
 def warn(line: str) -> None:
     """A line on standard error."""
-    err.print(line, markup=False, highlight=False)
+    err.print(line, markup=False, highlight=False, emoji=False)
 
 
 def print_json(value: Any) -> None:

@@ -155,10 +155,11 @@ def _accept(hold: Hold, reviewer: Reviewer) -> Decided:
 
 def _change(hold: Hold, draft: Draft) -> Change | None:
     change = hold.folding.change
-    if change is not None and draft.base_hash:
-        # somebody made the article while the draft waited
-        return replace(change, kind="updated")
-    return change
+    if change is None:
+        return None
+    # somebody may have made the article, or renamed its file, while the draft waited
+    kind = "updated" if draft.base_hash else change.kind
+    return replace(change, article=draft.article, kind=kind)
 
 
 def _as_of_now(hold: Hold, current: str | None) -> Draft | None:

@@ -100,6 +100,11 @@ def folding_from_text(text: str) -> Folding:
     return Folding(**data | {"change": change})
 
 
+def _change(row: sqlite3.Row) -> Change:
+    """A row of changes; the article as it is called now, for the user may have renamed it."""
+    return change_from(json.loads(row["change"]) | {"article": row["article"]})
+
+
 class Ledger:
     """The synthesized_bucket_chunks, changes, articles, attempts, holds and intents tables."""
 
@@ -387,9 +392,9 @@ class Ledger:
     def unreported_changes(self) -> list[Change]:
         """Changes that do not stand in the changelog yet, oldest first."""
         rows = self._connection.execute(
-            "SELECT change FROM changes WHERE reported = 0 AND undone = 0 ORDER BY id"
+            "SELECT article, change FROM changes WHERE reported = 0 AND undone = 0 ORDER BY id"
         )
-        return [change_from(json.loads(row["change"])) for row in rows]
+        return [_change(row) for row in rows]
 
     def changes(self, *, run: str = "", article: str = "") -> list[tuple[Change, bool]]:
         """What a run did, or what was done to an article, or both; oldest first.
@@ -397,11 +402,11 @@ class Ledger:
         True: the user has taken it back.
         """
         rows = self._connection.execute(
-            """SELECT change, undone FROM changes
+            """SELECT article, change, undone FROM changes
                WHERE ? IN ('', run) AND ? IN ('', article) ORDER BY id""",
             (run, article),
         )
-        return [(change_from(json.loads(row["change"])), bool(row["undone"])) for row in rows]
+        return [(_change(row), bool(row["undone"])) for row in rows]
 
     # -------------------------------------------------------------- jobs that fail
 
