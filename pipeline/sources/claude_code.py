@@ -55,6 +55,8 @@ class ClaudeCode:
         """
         agent = path.name.startswith(_AGENT)
         transcript = Transcript(agent=agent)
+        if start:
+            transcript.session_id = _first_id(path)
         lines = JsonLines(path, start, passes=transcript.passes)
         turn = start
         for _, entry in lines:
@@ -76,6 +78,16 @@ class ClaudeCode:
             interactive=not agent,
             bad_lines=tuple(lines.bad_lines),
         )
+
+
+def _first_id(path: Path) -> object:
+    """The id that the first entry with one has, which what is read on need not have."""
+    beginning = Transcript(agent=False)
+    for _, entry in JsonLines(path, passes=beginning.passes):
+        beginning.add(entry)
+        if beginning.session_id is not None:
+            break
+    return beginning.session_id
 
 
 def _session_id(path: Path, inside: str, agent: bool) -> str:
