@@ -31,6 +31,7 @@ from pipeline.sources.claude_code import ClaudeCode
 from pipeline.sources.codex import Codex
 from pipeline.sources.pi import Pi
 
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "sources"
 ROUND = 100  # examples between two looks at the clock
 
 TEXT = st.text(max_size=40)
@@ -109,10 +110,18 @@ CHATGPT = record(
 )  # fmt: skip
 
 
+def true_lines(name: str) -> st.SearchStrategy[str]:
+    """Lines of the hand-made transcripts of this source, of all of them in any order; some torn."""
+    files = sorted((FIXTURES / name).rglob("*.jsonl"))
+    texts = [path.read_text("utf-8", errors="replace") for path in files]
+    lines = st.sampled_from([line for text in texts for line in text.split("\n")])
+    return lines | lines | st.builds(lambda line, end: line[:end], lines, st.integers(0, 300))
+
+
 @st.composite
-def transcripts(draw: st.DrawFn, records: st.SearchStrategy[Any]) -> bytes:
+def transcripts(draw: st.DrawFn, name: str, records: st.SearchStrategy[Any]) -> bytes:
     """JSON Lines as they are left behind by crashes, editors and full disks."""
-    lines = [json.dumps(item) for item in draw(st.lists(records, max_size=8))]
+    lines = draw(st.lists(true_lines(name) | records.map(json.dumps), max_size=8))
     ends = st.sampled_from(["\n", "\n", "\n", "\r\n", "", "\n\n"])
     data = "".join(line + draw(ends) for line in lines).encode("utf-8", "surrogatepass")
     for _ in range(draw(st.integers(0, 2))):
@@ -122,19 +131,32 @@ def transcripts(draw: st.DrawFn, records: st.SearchStrategy[Any]) -> bytes:
 
 
 @st.composite
-def exports(draw: st.DrawFn, records: st.SearchStrategy[Any]) -> bytes:
+def exports(draw: st.DrawFn, name: str, records: st.SearchStrategy[Any]) -> bytes:
     """A list of conversations, or one of them, whole or torn."""
-    items = draw(st.lists(records | JSON, max_size=4))
+    true = json.loads((FIXTURES / name / "conversations.json").read_text("utf-8"))
+    items = draw(st.lists(records | JSON | st.sampled_from(true), max_size=4))
     data = json.dumps(items if draw(st.booleans()) else items[:1]).encode()
     return data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data
 
 
 PARSERS: dict[str, tuple[Callable[[list[Path]], Source], st.SearchStrategy[bytes], str]] = {
-    "pi": (Pi, transcripts(PI) | st.binary(max_size=200), "a.jsonl"),
-    "claude-code": (ClaudeCode, transcripts(CLAUDE) | st.binary(max_size=200), "a.jsonl"),
-    "codex": (Codex, transcripts(CODEX) | st.binary(max_size=200), "rollout-a.jsonl"),
-    "claude-ai": (ClaudeAi, exports(CLAUDE_AI) | st.binary(max_size=200), "conversations.json"),
-    "chatgpt": (ChatGpt, exports(CHATGPT) | st.binary(max_size=200), "conversations.json"),
+    "pi": (Pi, transcripts("pi", PI) | st.binary(max_size=200), "a.jsonl"),
+    "claude-code": (
+        ClaudeCode,
+        transcripts("claude-code", CLAUDE) | st.binary(max_size=200),
+        "a.jsonl",
+    ),
+    "codex": (Codex, transcripts("codex", CODEX) | st.binary(max_size=200), "rollout-a.jsonl"),
+    "claude-ai": (
+        ClaudeAi,
+        exports("claude-ai", CLAUDE_AI) | st.binary(max_size=200),
+        "conversations.json",
+    ),
+    "chatgpt": (
+        ChatGpt,
+        exports("chatgpt", CHATGPT) | st.binary(max_size=200),
+        "conversations.json",
+    ),
 }
 
 
