@@ -46,6 +46,23 @@ def test_glued_records_are_all_read(path: Path) -> None:
     assert lines.bad_lines == []
 
 
+def test_printed_records_are_read(path: Path) -> None:
+    """Written for people, over many lines and one behind the other; one that was cut costs only
+    itself, and what follows keeps its number and place."""
+    one = json.dumps({"a": {"b": [1, 2]}}, indent=2)
+    two = json.dumps({"c": "x\u2028y\n}"}, indent="\t", ensure_ascii=False)
+    text = f'{one}{two}\n{one}\n{{"d":1}}\n{{\n  "cut": [\n{{"d":2}}\n{two}\r\n'
+    records, lines = read(path, b"\xef\xbb\xbf" + text.encode())
+    assert [record for _, record in records] == [
+        {"a": {"b": [1, 2]}}, {"c": "x\u2028y\n}"}, {"a": {"b": [1, 2]}}, {"d": 1}, {"d": 2},
+        {"c": "x\u2028y\n}"},
+    ]  # fmt: skip
+    assert [bad.line for bad in lines.bad_lines] == [20]
+    assert [line for line, _ in records] == [1, 1, 11, 19, 22, 23]
+    assert lines.offset == path.stat().st_size
+    assert next(iter(JsonLines(path, start=path.read_bytes().index(b'{"d":2}'))))[1] == {"d": 2}
+
+
 def test_bad_lines_are_reported_where_they_stand(path: Path) -> None:
     """Not JSON, no object, nested too deep: named by line; the rest is read."""
     deep = b"[" * 100_000

@@ -23,6 +23,7 @@ _ROOM = 256 * 1024 * 1024  # bytes of memory that one record may take when it is
 # What a value takes, by the character that tells of it: many small ones take tens of times more
 # memory than the line they stand on.
 _ROOM_OF = (("{", 240), ("[", 64), ('"', 32), (",", 8))
+_LONE = 8  # bytes of a line with nothing but an opening bracket
 _LOOK = 4096  # bytes at either end that tell whether a file was rewritten
 _GLUED = b'}{"'  # inside a string the quote would be escaped
 _BOM = b"\xef\xbb\xbf"
@@ -34,10 +35,11 @@ Record = dict[str, Any]
 class JsonLines:
     """The records of one file, streamed: iterate once, then ask for `bad_lines` and `offset`.
 
-    A record is a JSON object. A line may hold several, glued by a crash that lost the newline;
-    lines count from 1. `start`: the byte to begin at, the first of a line. `line_start` is where
-    the line of the record just handed over begins. `offset` is where the last line that ends in a
-    newline ends: what is behind it is handed over if it is whole, but is still being written.
+    A record is a JSON object. A line may hold several, glued by a crash that lost the newline, and
+    one that some tool printed for people stands on many; lines count from 1. `start`: the byte to
+    begin at, the first of a line. `line_start` is where the line of the record just handed over
+    begins. `offset` is where the last line that ends in a newline ends: what is behind it is handed
+    over if it is whole, but is still being written.
 
     passes: tells of a line's bytes that nothing in it was said, so that it need not be decoded:
     most of a transcript is what tools gave back. It is not asked where records are glued together.
@@ -74,16 +76,27 @@ class JsonLines:
 
     def _records(self, file: BinaryIO) -> Iterator[tuple[int, Record]]:
         line = 0
-        while raw := file.readline(self._max_line + 1):
+        place = self.start
+        held = b""  # read already
+        while raw := held or file.readline(self._max_line + 1):
+            held = b""
             line += 1
-            self.line_start = file.tell() - len(raw)
+            self.line_start = place
+            place += len(raw)
             if len(raw) > self._max_line and not raw.endswith(b"\n"):
-                ended = _pass_over(file)
+                passed, ended = _pass_over(file)
+                place += passed
                 self._bad(line, f"longer than {self._max_line} bytes")
             elif self._passes and raw.endswith(b"}\n") and _GLUED not in raw and self._passes(raw):
                 self.complete_lines += 1
                 ended = True
             else:
+                first = line
+                if len(raw) <= _LONE and raw.removeprefix(_BOM).strip() == b"{":
+                    rest, held = _printed(file, self._max_line)
+                    raw += rest
+                    place += len(rest)
+                    line += rest.count(b"\n")
                 ended = raw.endswith(b"\n")
                 if self.line_start == 0:
                     raw = raw.removeprefix(_BOM)
@@ -91,9 +104,9 @@ class JsonLines:
                 if text:
                     self.complete_lines += ended
                     del raw
-                    yield from ((line, record) for record in self._parse(text, line, ended))
+                    yield from ((first, record) for record in self._parse(text, first, ended))
             if ended:
-                self.offset = file.tell()
+                self.offset = place
 
     def _parse(self, text: str, line: int, ended: bool) -> Iterator[Record]:
         if len(text) > _PIECE and room_of(text) > _ROOM:
@@ -158,12 +171,31 @@ def _count_lines(path: Path, end: int) -> int:
     return count
 
 
-def _pass_over(file: BinaryIO) -> bool:
-    """Read to the end of the line; whether there was one."""
+def _pass_over(file: BinaryIO) -> tuple[int, bool]:
+    """Read to the end of the line; how many bytes that were, and whether there was one."""
+    passed = 0
     while piece := file.readline(_PIECE):
+        passed += len(piece)
         if piece.endswith(b"\n"):
-            return True
-    return False
+            return passed, True
+    return passed, False
+
+
+def _printed(file: BinaryIO, most: int) -> tuple[bytes, bytes]:
+    """The rest of a record that is printed over many lines, and the line that is no part of it.
+
+    Its lines are indented, up to the bracket that closes it; one that is not was cut short.
+    """
+    lines: list[bytes] = []
+    size = 0
+    while size <= most and (line := file.readline(most + 1)):
+        if line[:1] not in b" \t\r\n}":
+            return b"".join(lines), line
+        lines.append(line)
+        size += len(line)
+        if line.startswith(b"}") and not line.rstrip().endswith(b"{"):
+            break
+    return b"".join(lines), b""
 
 
 def fingerprint_of(path: Path, end: int) -> str:
