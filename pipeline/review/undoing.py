@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from pipeline.chronicle import counted, said
-from pipeline.errors import ConfigFault
+from pipeline.errors import ConfigFault, VaultFault
 from pipeline.footnotes import definitions, marks
 from pipeline.history import Commit, History
+from pipeline.links import wikilinks
 from pipeline.markdown import Page, parse
 from pipeline.prose import plain
 from pipeline.publish import digest, publish
@@ -23,7 +25,10 @@ _ARTICLES, _TALK = "articles/", "Talk/"
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """One page of a run. outcome: restored, deleted (the run had made it), or kept and why."""
+    """One page of a run. outcome: restored, deleted (the run had made it), or kept.
+
+    reason: why it was kept, or who links still to what was deleted.
+    """
 
     path: str
     outcome: str
@@ -52,6 +57,7 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
     for write in chosen:
         by_page.setdefault(write.path, []).append(write)
     done = [_undo_page(run, path, found, writes, reviewer) for path, found in by_page.items()]
+    done = [_with_links(page, reviewer) if page.outcome == "deleted" else page for page in done]
     taken = [page for page in done if page.outcome != "kept"]
     if taken:
         if reason:
@@ -66,7 +72,20 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
 def _line(page: Undone, reason: str) -> str:
     name = page.path.removesuffix(".md")
     where = f"[[{name}]]" if page.outcome == "restored" else plain(name)
-    return f"- {page.outcome} {where}" + (f": {said([reason])}" if reason else "")
+    told = [told for told in (page.reason, reason) if told]
+    return f"- {page.outcome} {where}" + (f": {said(told)}" if told else "")
+
+
+def _with_links(page: Undone, reviewer: Reviewer) -> Undone:
+    """The page that is gone, with the articles that link to it still."""
+    stem, vault = PurePosixPath(page.path).stem, reviewer.press.vault
+    left = []
+    for other in vault.stems():
+        with suppress(VaultFault):  # a page that cannot be read
+            text = vault.read(other) or ""
+            if f"[[{stem}" in text and stem in wikilinks(text):
+                left.append(other)
+    return replace(page, reason=f"still linked from {', '.join(left)}") if left else page
 
 
 def _writes(history: History) -> list[_Write]:
@@ -134,6 +153,9 @@ def _undo_page(
         if text == after:
             text = before
         elif (text := without(text or "", after or "", before or "")) is None:
+            newest = next((w.commit for w in every if w.path == path), write.commit)
+            if newest.trailers["Run"] != run:
+                return Undone(path, "kept", "a later night wrote there too: take that back first")
             return Undone(path, "kept", "you changed what the run wrote there")
     if text is not None and (lost := _undefined(parse(text)) - _undefined(parse(current))):
         reason = f"a later night cites the same source ([^{min(lost)}]): take that back first"
