@@ -44,8 +44,10 @@ from pipeline.support.answering import no_answer
 
 NAME = "ingest"
 _TITLE = 120  # characters of a title at most
+_TITLE_FROM = 4000  # characters of a text that its title is taken from
 _TITLES_TRIED = 5  # of the user's messages so many may give the title
 _UNSEEN = -2  # as size and time of change of what nobody may look at: never as known
+_LONGEST = 4_000_000  # characters of a message; more is a dump, and judging it takes the memory
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _AHEAD = timedelta(days=1)  # of our own clock another may be, and still be right
 _LENGTHS = (8, 12, 15)  # of a conversation's id; the longer ones for those that collide
@@ -59,7 +61,8 @@ class Job:
     path: Path
     size: int
     mtime_ns: int
-    known: FileState | None = None
+    # what is known of it changes with every try, and it is the same job all the same
+    known: FileState | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +306,8 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
             patterns=settings.redact_patterns,
         )
         found.update(done.counts)
-        return done.text.strip()
+        # mostly nothing is found: then it is the same object, and takes no memory twice
+        return (plain if done.text == plain else done.text).strip()
 
     # the same tools and files come again and again
     clean_trace = cache(clean)
@@ -315,7 +319,7 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
     times = _times(session.utterances, changed, desk.now() + _AHEAD)
     for ordinal, (said, at) in enumerate(zip(session.utterances, times, strict=True)):
         found.clear()
-        text = clean(said.text)
+        text = clean(_beginning(said.text, job, desk))
         actions = [Action(clean_trace(a.tool), clean_trace(a.path)) for a in said.actions]
         if not text:
             if messages and messages[-1].role is Role.ASSISTANT:
@@ -359,6 +363,17 @@ def _reading(session: Session, batch: Batch, desk: Desk) -> Reading | LeftOut:
     )
 
 
+def _beginning(text: str, job: Job, desk: Desk) -> str:
+    """The text, up to a line's or a word's end if it is too long: half a secret looks like none."""
+    if len(text) <= _LONGEST:
+        return text
+    desk.results.problems.append(
+        f"{job.path}: of a message of {len(text)} characters the first {_LONGEST} are kept"
+    )
+    kept = text[:_LONGEST]
+    return next((done for end in "\n " if (done := kept.rpartition(end)[0])), "")
+
+
 def _with_actions(message: Message, actions: Sequence[Action]) -> Message:
     """The message with these actions too, each named once."""
     return replace(message, actions=tuple(dict.fromkeys((*message.actions, *actions))))
@@ -380,7 +395,7 @@ def _title(text: str) -> str:
     "" for one that no page may hold: with it in the footnote, the gate would refuse every sentence
     that cites the conversation.
     """
-    line = flat(text)
+    line = flat(text[:_TITLE_FROM])
     if dangers(plain(line)) or no_answer(line):
         return ""
     return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
