@@ -22,11 +22,11 @@ def samples() -> Path:
     return data / "transcripts"
 
 
-def index(prefix: str) -> list[dict[str, str]]:
+def index(prefix: str, suffix: str = ".jsonl") -> list[dict[str, str]]:
     """Rows of the samples' INDEX.tsv whose file is a transcript of this source."""
     with (samples() / "INDEX.tsv").open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return [r for r in rows if r["file"].startswith(prefix) and r["file"].endswith(".jsonl")]
+        return [r for r in rows if r["file"].startswith(prefix) and r["file"].endswith(suffix)]
 
 
 def write_lines(path: Path, entries: Iterable[object]) -> Path:

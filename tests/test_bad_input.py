@@ -141,6 +141,19 @@ def test_a_million_blocks(house: House, content: str, kept: list[str]) -> None:
     assert bool(told) == (not kept)
 
 
+def test_a_message_longer_than_anybody_writes(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its beginning is kept, up to a word's end, and that is told; a secret is never halved."""
+    monkeypatch.setattr(ingest, "_LONGEST", 1000)
+    secret = "gh" + "p_" + "A1b2C3d4" * 5
+    dump = "Look at this: " + "word " * 195 + secret + " more"
+    path = write_lines(house.claude / "p" / f"{V4}.jsonl", [said("user", 0, dump), TALK[1]])
+    house.night()
+    assert house.texts()[V4] == [("Look at this: " + "word " * 195).strip(), "Three fingers deep."]
+    assert any(str(path) in p and "1000" in p for p in house.desk.results.problems)
+
+
 ODD: list[object] = [
     None, True, 0, -1, 1e308, "", "x", "\ud800", "\0", [], [[]], {}, {"a": 1}, [None, 1, "x", {}],
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.errors import SourceFault
 from pipeline.records import Session, Utterance
 from pipeline.sources import Source
 from pipeline.sources.chatgpt import ChatGpt
@@ -21,7 +22,7 @@ from pipeline.sources.claude_ai import ClaudeAi
 from pipeline.sources.claude_code import ClaudeCode
 from pipeline.sources.codex import Codex
 from pipeline.sources.pi import Pi
-from tests.support_transcripts import FIXTURES
+from tests.support_transcripts import FIXTURES, index, samples
 
 SOURCES: dict[str, Callable[[list[Path]], Source]] = {
     "pi": Pi, "claude-code": ClaudeCode, "codex": Codex, "claude-ai": ClaudeAi, "chatgpt": ChatGpt,
@@ -84,3 +85,33 @@ def test_every_source_has_fixtures_and_every_fixture_is_known() -> None:
             p for p in left if p.parent.name.endswith("observer-sessions") or "index" in p.name
         }
         assert any(MARK in p.read_text("utf-8", errors="replace") for p in fixtures), name
+
+
+# Files of the samples that no source reads, and why: the fault must say so, not an empty session.
+_REFUSED = {
+    "claude-code/agent-sessions/subagent/0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f/subagents/"
+    "agent-a0ad4f44468bdf20d.meta.json": "what is known about a sub-agent, no transcript",
+    "claude-code/simonw-sample_session.web.json": "of the web, one object; not found by its name",
+    "claude-code/cass-empty_session.jsonl": "its one line is no entry of the format",
+    "codex/agent-sessions-schema_drift.jsonl": "no row of it is one that is known",
+    "codex/agent-sessions-session_simple.jsonl": "flat rows, no rollout",
+    "codex/agent-sessions-session_branch.jsonl": "flat rows, no rollout",
+    "codex/agent-sessions-session_toolcall.jsonl": "flat rows, no rollout",
+    "codex/cass-codex_api_design.jsonl": "rows of another program",
+    "chatgpt/polylogue-native-browser-capture-v1.json": "a capture of a browser, no export",
+}
+_WITHOUT_A_SOURCE = {"gemini"}
+
+
+def test_every_sample_is_read_or_refused() -> None:
+    """No sample is passed over in silence; its counts are met in the tests of its source."""
+    refused = set()
+    for row in index("", suffix=""):
+        name = row["file"].split("/")[0]
+        if name in _WITHOUT_A_SOURCE:
+            continue
+        try:
+            list(SOURCES[name]([]).read(samples() / row["file"]))
+        except SourceFault:
+            refused.add(row["file"])
+    assert refused == set(_REFUSED)

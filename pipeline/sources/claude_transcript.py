@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import deque
 from collections.abc import Mapping
@@ -50,7 +51,7 @@ class Transcript:
         self._assistant_id = ""  # the id its blocks share
         self._queue: deque[_Turn | None] = deque()  # None: queued, but not by a person
         self._commands: set[str] = set()  # slash commands, as typed
-        self._seen: set[tuple[object, ...]] = set()
+        self._seen: set[tuple[str, bytes]] = set()
         self._uuids: set[str] = set()
         self._titles: dict[str, str] = {}
         self._summaries: list[tuple[str, str]] = []  # (leaf uuid, summary)
@@ -215,8 +216,11 @@ class Transcript:
         The id alone does not tell: redacted files reuse one for entries that differ.
         """
         uuid = text_of(entry.get("uuid"))
-        key = (uuid, repr(content))
-        again = bool(uuid) and key in self._seen
+        if not uuid:
+            return False
+        # a digest, or all that is said would be in memory twice
+        key = (uuid, hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).digest())
+        again = key in self._seen
         self._seen.add(key)
         return again
 
