@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,6 +27,9 @@ PURPOSE = "synthesize/claims"
 _NOT_ENTAILED = "the model does not find it in its messages"
 _REDACTED = "[REDACTED:"
 _WORTH_ASKING = 3  # content words; "yes, do that" states nothing by itself
+
+
+_TWO_STOPS = re.compile(r"(?<!\.)\.\.(?=\s|$)")  # one too many; three would be meant
 
 
 class _Proposed(BaseModel):
@@ -147,7 +151,7 @@ def _closed(text: str) -> str:
 
 def _single(text: str) -> list[str]:
     """The sentences of a proposal: one claim is one sentence, whatever the model put together."""
-    line = " ".join(text.split())
+    line = _TWO_STOPS.sub(".", " ".join(text.split()))
     return [line[start:end] for start, end in sentences(line)] or [line]
 
 

@@ -121,8 +121,13 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
                 bucket, bare.chunks, bare, before, "", Verdict(), Folding(bucket.name), unfit
             )
         if len(plan.edits) + len(plan.added) < whole:
-            claimed = {name: as_claimed(p) for name, p in _passages(plan, page, desk).items()}
-            found = drafted([*plan.edits, *_appended(claimed)])
+            found = drafted([*plan.edits, *_as_claimed(plan, page, desk)])
+        if found.verdict.refused:
+            unfit += _gather(
+                plan,
+                lambda: _own(drafted([*plan.edits, *_as_claimed(plan, page, desk)]), of_the_page),
+            )
+            found = drafted([*plan.edits, *_as_claimed(plan, page, desk)])
     convs = [chunk.conv for chunk in chunks]
     folding = _folding(found.draft, before, found.after, plan, convs, desk)
     return Folded(
@@ -152,6 +157,26 @@ def _sift(
                 at = page.blocks[edit.at.block].sentences[edit.at.sentence]
                 unfit.append((at.text, refused[0]))
     return tuple(unfit)
+
+
+def _gather(plan: Plan, drafted: Callable[[], _Drafted]) -> tuple[tuple[str, str], ...]:
+    """Add statements to the plan one by one; leave out those that only the others make unfit.
+
+    Beside another sentence one may read otherwise, or say what that says already.
+    """
+    unfit = []
+    candidates, plan.added = plan.added, []
+    for statement in candidates:
+        plan.added.append(statement)
+        if refused := drafted().verdict.refused:
+            plan.added.remove(statement)
+            unfit.append((statement.text, refused[0]))
+    return tuple(unfit)
+
+
+def _as_claimed(plan: Plan, page: Page | None, desk: Desk) -> list[AppendSentences]:
+    """What the plan adds, in the claims' own words."""
+    return _appended({name: as_claimed(p) for name, p in _passages(plan, page, desk).items()})
 
 
 def _own(found: _Drafted, of_the_page: frozenset[str]) -> _Drafted:
