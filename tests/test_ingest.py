@@ -479,6 +479,16 @@ def test_mail_addresses_go_when_asked(build: Build) -> None:
     assert house.texts() == {V4: ["Ask [REDACTED:email]."]}
 
 
+def test_the_users_own_patterns_and_cards_go_when_asked(build: Build) -> None:
+    """Both options reach redaction: nothing of either is stored."""
+    house = build(redact_payments=True, redact_patterns={"badge": "BADGE-[0-9]{4}"})
+    words = "Badge BADGE-1234 pays with 4111 1111 1111 1111."
+    write_lines(house.claude / "p" / f"{V4}.jsonl", [said("user", 0, words)])
+    house.night()
+    (text,) = house.texts()[V4]
+    assert "1234" not in text and "4111" not in text and "[REDACTED:badge]" in text
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [

@@ -194,6 +194,17 @@ def test_dropped_claims_never_come_back(held: Config) -> None:
     assert article(held).read_bytes() == before
 
 
+def test_a_dropped_claim_said_again_stays_out(held: Config, home: Path) -> None:
+    """`--drop` is about what is claimed, not about where it was said."""
+    run_night(held, script(), at=NEXT)
+    decide(held, lambda r: reject(find("1", r), "not mine", r, drop=True), NEXT)
+    before = article(held).read_bytes()
+    again = ("44444444-4444-4444-8444-444444444444", SECOND[2] + timedelta(days=1))
+    write_session(home, "claude-code", *again, [("user", NEW[0]), ("assistant", "Noted.")])
+    run_night(held, script(), at=NEXT + timedelta(days=1))
+    assert article(held).read_bytes() == before
+
+
 def test_a_rehearsal_holds_nothing(held: Config) -> None:
     """A dry run shows what would be held and leaves the real store without it."""
     with assemble.rehearsal(held) as copies:

@@ -234,9 +234,11 @@ def _say_run(told: Told) -> None:
 
 
 def _change(change: Change, undone: bool) -> str:
-    parts = [f"{change.claims} claims"]
+    from pipeline.chronicle import counted
+
+    parts = [counted(change.claims, "claim")]
     if change.citations:
-        parts.append(f"{change.citations} citations added")
+        parts.append(f"{counted(change.citations, 'citation')} added")
     if change.superseded:
         parts.append(f"{change.superseded} superseded")
     line = f"{change.kind} {change.title}: {', '.join(parts)}"

@@ -12,7 +12,15 @@ from pipeline.gates import Context, judge, section_words
 from pipeline.markdown import parse
 from pipeline.prose import plain
 from pipeline.publish import digest, publish, publish_talk
-from pipeline.records import Change, Citation, Draft, Message
+from pipeline.records import (
+    AppendHistory,
+    AppendSentences,
+    Change,
+    Citation,
+    Draft,
+    Message,
+    Supersede,
+)
 from pipeline.review import Reviewer
 from pipeline.review.addressing import readdress
 from pipeline.store.holds import Hold
@@ -91,6 +99,7 @@ def reject(holds: Sequence[Hold], reason: str, reviewer: Reviewer, *, drop: bool
                 outcome="dropped",
                 at=now,
             )
+            store.ledger.shut_out(hold.draft.article, _new_sentences(hold.draft), hold.run)
         else:
             store.ledger.fail(
                 "synthesize",
@@ -106,6 +115,18 @@ def reject(holds: Sequence[Hold], reason: str, reviewer: Reviewer, *, drop: bool
     summary = f"{counted(len(holds), 'held draft')} {outcome} by you"
     reviewer.tell(summary, lines, run=holds[-1].run)
     return [Decided(hold, outcome) for hold in holds]
+
+
+def _new_sentences(draft: Draft) -> list[str]:
+    """The texts the draft would have brought into the article."""
+    texts: list[str] = []
+    for edit in draft.edits:
+        match edit:
+            case AppendSentences(sentences=added):
+                texts += [sentence.text for sentence in added]
+            case Supersede(sentence=sentence) | AppendHistory(sentence=sentence):
+                texts.append(sentence.text)
+    return texts
 
 
 def _named(hold: Hold, reviewer: Reviewer) -> str:

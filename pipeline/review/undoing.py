@@ -70,7 +70,7 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
 
 
 def _line(page: Undone, reason: str) -> str:
-    name = page.path.removesuffix(".md")
+    name = page.path.removesuffix(".md").removeprefix(_ARTICLES)
     where = f"[[{name}]]" if page.outcome == "restored" else plain(name)
     told = [told for told in (page.reason, reason) if told]
     return f"- {page.outcome} {where}" + (f": {said(told)}" if told else "")

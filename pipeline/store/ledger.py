@@ -290,6 +290,13 @@ class Ledger:
         )
         return frozenset(row["text"] for row in rows)
 
+    def shut_out(self, stem: str, texts: Sequence[str], run: str) -> None:
+        """Treat these sentences as written once and deleted by the user: they do not come back."""
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO written_sentences (stem, text, run) VALUES (?, ?, ?)",
+            [(stem, text, run) for text in texts],
+        )
+
     def articles_that_said(self, text: str) -> frozenset[str]:
         """Stems of the articles into which this very sentence was once written."""
         rows = self._connection.execute(

@@ -43,7 +43,8 @@ def spliced(page: Page, splices: Iterable[Splice]) -> str:
             if out and not _LINE_END.match(out[-1:]):
                 out += nl
             if out and not splice.tight and not _ends_blank(out):
-                out += nl
+                # a line feed after a lone carriage return would make one line end of the two
+                out += "\r" if out.endswith("\r") else nl
         out += splice.text
         # what is only taken out leaves a new block before it as much in need of a blank line
         fresh = (splice.is_block and not splice.tight) or (fresh and not splice.text)
