@@ -24,7 +24,8 @@ from pipeline.synthesis.relating import (
 )
 from tests.doubles import CannedModel, HashEmbedder
 from tests.support_night import NIGHT, make_vault
-from tests.support_order import LANGUAGES, CountingModel
+from tests.support_order import LANGUAGES
+from tests.test_order import CountingModel
 
 DUPLICATE = 0.92
 SAID = "the Lantern job keeps not 45 30 days in Postgres Der db/x.sql 灯台 は 保存 חדש מגדלור"
