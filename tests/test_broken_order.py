@@ -196,7 +196,7 @@ def test_undo_of_a_page_others_link_to(home: Path, config: Config) -> None:
     assert outcome == "kept"
     assert "a later night" in reason
     log = (config.vault / "Meta" / "Changelog.md").read_text()
-    assert "- deleted articles/Harbor project: still linked from Lantern project" in log
+    assert "- deleted Harbor project: still linked from Lantern project" in log
     settled(config, script, NIGHT + 3 * DAY)
 
 

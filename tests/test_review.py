@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -327,6 +328,24 @@ def test_undo_of_the_night_that_made_an_article_leaves_what_a_later_one_grew(hom
         "articles/Harbor project.md": "deleted",
     }
     assert page.read_bytes() == grown_bytes
+
+
+def test_undo_of_an_earlier_night_leaves_what_a_later_one_put_beside(home: Path) -> None:
+    """Of two nights that wrote into one paragraph, the first goes and the second stays."""
+    config, _, _ = grown(home)
+    text = "The Lantern mirror is updated every 90 minutes by cron."
+    start = datetime(2026, 11, 29, 9, 0, tzinfo=UTC)
+    write_session(home, "pi", "01a227f9-11a7-7b0c-92c2-99aa37193c03", start, [("user", text)])
+    claims = {"mirror is": [(text, "fact")]}
+    run_night(config, replace(Script(), claims=claims), at=NEXT + timedelta(days=1))
+    page = next((config.vault / "articles").glob("Lantern*"))
+    assert re.search(r"beryl\.\[\^\d+\] The Lantern mirror", page.read_text())
+    done = memory("undo", "20261129-030000", "--json")
+    assert [one["outcome"] for one in json.loads(done.stdout)["pages"]] == ["restored"]
+    after = page.read_text()
+    assert "beryl" not in after
+    assert re.search(r"each worker\.\[\^\d+\] The Lantern mirror is updated .*\[\^\d+\]", after)
+    assert set(re.findall(r"\[\^\d+\]", after)) == set(re.findall(r"^\[\^\d+\]", after, re.M))
 
 
 def test_undo_follows_a_renamed_and_a_moved_file(home: Path) -> None:

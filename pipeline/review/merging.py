@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from pipeline.markdown import parse
 
+_UPDATED = re.compile(r"(?<=[\r\n])updated:[^\r\n]*")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 _Change = tuple[int, int, list[str]]  # pieces from..to, the latter not included, give way to these
@@ -19,6 +20,8 @@ def without(current: str, after: str, before: str) -> str | None:
 
     What stands directly beside what goes stays. None where the very sentences were changed.
     """
+    if _updated(current) != _updated(after):  # a later night moved the date on, and it stays
+        after, before = _dated_as(current, after), _dated_as(current, before)
     base = _pieces(after)
     back = _changes(base, _pieces(before))
     own = [_beside(change, base, back) for change in _changes(base, _pieces(current))]
@@ -33,6 +36,18 @@ def without(current: str, after: str, before: str) -> str | None:
     if any(_at_one_place(mine, other) for mine in own for other in back):
         return None
     return "".join(merged + base[at:])
+
+
+def _updated(text: str) -> str:
+    """The line that dates the page, "" if it has none."""
+    found = _UPDATED.search(parse(text).frontmatter)
+    return found[0] if found else ""
+
+
+def _dated_as(current: str, text: str) -> str:
+    """The text with the date of `current`."""
+    head, now = parse(text).frontmatter, _updated(current)
+    return (_UPDATED.sub(lambda _: now, head, count=1) if now else head) + text[len(head) :]
 
 
 def _pieces(text: str) -> list[str]:
