@@ -29,6 +29,12 @@ DEFINITION = re.compile(
 )
 
 
+def unpacked(data: bytes) -> bytes:
+    """The content of a packed file, which was written piece by piece and does not tell its size."""
+    with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+        return reader.read()
+
+
 @dataclass(frozen=True)
 class Cited:
     """A sentence of an article and the marks that follow it."""
@@ -60,7 +66,7 @@ class Demo:
     def conversation(self, conv: str) -> list[dict[str, Any]]:
         """The archived messages of a conversation, in order."""
         (path,) = self.archive.rglob(f"{conv}.jsonl.zst")
-        text = zstandard.decompress(path.read_bytes()).decode()
+        text = unpacked(path.read_bytes()).decode()
         lines = [json.loads(line) for line in text.splitlines()]
         return [line for line in lines if "text" in line and "role" in line]
 
@@ -223,7 +229,7 @@ def nothing_secret_stays(demo: Demo) -> None:
         if path.is_file() and path.suffix != ".jsonl":
             data = path.read_bytes()
             packed = path.suffix == ".zst"
-            written[str(path)] = zstandard.decompress(data) if packed else data
+            written[str(path)] = unpacked(data) if packed else data
     for place, data in written.items():
         for secret in hidden:
             assert secret.encode() not in data, f"{place} holds {secret!r}"
