@@ -43,8 +43,8 @@ SOURCES: dict[str, tuple[Callable[[Sequence[Path]], Source], Roots]] = {
     "pi": (pi.Pi, pi.default_roots),
     "claude-code": (claude_code.ClaudeCode, claude_code.default_roots),
     "codex": (codex.Codex, codex.default_roots),
-    "claude-ai": (claude_ai.ClaudeAi, claude_ai.default_roots),
-    "chatgpt": (chatgpt.ChatGpt, chatgpt.default_roots),
+    "claude-ai": (claude_ai.ClaudeAi, exports.default_roots),
+    "chatgpt": (chatgpt.ChatGpt, exports.default_roots),
 }
 
 Clock = Callable[[], datetime]

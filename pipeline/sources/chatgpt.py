@@ -6,7 +6,7 @@ messages, thoughts, tool calls and their results are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +26,9 @@ _NOT_SAID = frozenset(
 Node = Mapping[str, Any]
 
 
-def default_roots(environ: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG001
-    """None: exports stand where the user puts them."""
-    return []
-
-
 def is_conversation(item: object) -> bool:
     """Whether this is how ChatGPT exports a conversation."""
     return isinstance(item, dict) and isinstance(item.get("mapping"), dict)
-
-
-class ChatGpt:
-    """Exports under `roots`, which may be the files themselves."""
-
-    name = NAME
-
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self.roots = tuple(roots)
-
-    def discover(self) -> Iterator[Path]:
-        """Every export, sorted by path."""
-        return iter(exports.discover(self.roots))
-
-    def read(self, path: Path, start: int = 0) -> Iterator[Session]:  # noqa: ARG002 - read whole
-        """The conversations of the export. Raises SourceFault when it is none of ChatGPT's."""
-        return exports.sessions(path, is_conversation, _session, "ChatGPT")
 
 
 def _session(item: Mapping[str, Any], path: Path) -> Session:
@@ -121,3 +99,12 @@ def _text(content: Mapping[str, Any]) -> str:
         return text_of(content.get("text"))
     texts = [text_of(part) or text_of(mapping_of(part).get("text")) for part in parts]
     return "\n\n".join(filter(None, texts))
+
+
+class ChatGpt(exports.Exports):
+    """Exports of ChatGPT."""
+
+    name = NAME
+    program = "ChatGPT"
+    is_conversation = staticmethod(is_conversation)
+    session = staticmethod(_session)

@@ -6,7 +6,7 @@ Thinking, tool results and attached files are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline.records import Role, Session, Utterance
@@ -18,31 +18,9 @@ _ROLES = {"human": Role.USER, "assistant": Role.ASSISTANT}
 _NOT_SAID = frozenset({"thinking", "redacted_thinking", "tool_use", "tool_result", "token_budget"})
 
 
-def default_roots(environ: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG001
-    """None: exports stand where the user puts them."""
-    return []
-
-
 def is_conversation(item: object) -> bool:
     """Whether this is how claude.ai exports a conversation."""
     return isinstance(item, dict) and "uuid" in item and "mapping" not in item
-
-
-class ClaudeAi:
-    """Exports under `roots`, which may be the files themselves."""
-
-    name = NAME
-
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self.roots = tuple(roots)
-
-    def discover(self) -> Iterator[Path]:
-        """Every export, sorted by path."""
-        return iter(exports.discover(self.roots))
-
-    def read(self, path: Path, start: int = 0) -> Iterator[Session]:  # noqa: ARG002 - read whole
-        """The conversations of the export. Raises SourceFault when it is none of claude.ai's."""
-        return exports.sessions(path, is_conversation, _session, "claude.ai")
 
 
 def _session(item: Mapping[str, object], path: Path) -> Session:
@@ -79,3 +57,12 @@ def _utterance(message: Mapping[str, object]) -> Utterance | None:
             if block.get("type") == "tool_use"
         ),
     )
+
+
+class ClaudeAi(exports.Exports):
+    """Exports of claude.ai."""
+
+    name = NAME
+    program = "claude.ai"
+    is_conversation = staticmethod(is_conversation)
+    session = staticmethod(_session)

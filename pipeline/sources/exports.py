@@ -7,7 +7,7 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import TextIOWrapper
@@ -48,6 +48,36 @@ def conversations(path: Path, bad: list[BadLine]) -> Iterator[Any]:
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
             mend="download the export again, unpacked or as the zip it came as",
         ) from error
+
+
+def default_roots(environ: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG001
+    """None: exports stand where the user puts them."""
+    return []
+
+
+class Exports:
+    """Exports of one program under `roots`, which may be the files themselves.
+
+    is_conversation: whether an item of an export is one of the program's conversations; session:
+    the session in it.
+    """
+
+    name: str
+    program: str
+    is_conversation: Callable[[object], bool]
+    session: Callable[[Any, Path], Session]
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = tuple(roots)
+
+    def discover(self) -> Iterator[Path]:
+        """Every export, sorted by path."""
+        return iter(discover(self.roots))
+
+    def read(self, path: Path, start: int = 0) -> Iterator[Session]:  # noqa: ARG002 - read whole
+        """The conversations of the export. Raises SourceFault when it is none of the program's."""
+        kind = type(self)
+        return sessions(path, kind.is_conversation, kind.session, self.program)
 
 
 def sessions(
