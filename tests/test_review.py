@@ -260,6 +260,17 @@ def test_undo_restores_every_byte(home: Path) -> None:
     assert "taken back by you" in (config.vault / "Meta" / "Changelog.md").read_text()
 
 
+def test_undo_repeated_takes_no_further_night_back(home: Path) -> None:
+    """The same command again, as after a kill, is about the same run; another one is named."""
+    config, before, _ = grown(home)
+    assert memory("undo").returncode == 0
+    again = memory("undo")
+    assert again.returncode == 3 and "memory undo 20261128-030000" in again.stderr
+    assert pages(config) == before
+    assert memory("undo", "20261128-030000").returncode == 0
+    assert pages(config) == {}
+
+
 def test_undo_of_the_first_night_removes_what_it_made(home: Path) -> None:
     """Articles a run created are gone with it; their claims are not written again."""
     config = make_vault()

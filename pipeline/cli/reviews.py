@@ -135,7 +135,8 @@ def undo(
 ) -> None:
     """Take back what a run wrote to articles and Talk pages; what you changed since stays.
 
-    The same claims do not come back. For an article: what the last run that wrote it did to it. A
+    The same claims do not come back. Right after an undo, name the run to take another back. For an
+    article: what the last run that wrote it did to it. A
     page where you changed the very sentences is left as it is, and the exit code is that of a
     partial run.
 
@@ -143,9 +144,12 @@ def undo(
     """
     from dataclasses import asdict
 
+    from pipeline.review.undoing import refuse_another
     from pipeline.review.undoing import undo as take_back
 
     with _deciding(vault) as reviewer:
+        if not what:
+            refuse_another(reviewer)
         run, pages = take_back(what, reason.strip(), reviewer)
     if as_json:
         print_json({"run": run, "pages": [asdict(page) for page in pages]})

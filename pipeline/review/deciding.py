@@ -82,39 +82,44 @@ def reject(holds: Sequence[Hold], reason: str, reviewer: Reviewer, *, drop: bool
 
     A topic whose drafts were refused or rejected `max_attempts` times in a row is parked.
     """
-    store, now = reviewer.press.store, reviewer.now()
-    policy = reviewer.policy.synthesize
+    store = reviewer.press.store
     outcome = "dropped" if drop else "rejected"
     for hold in holds:
-        bucket = hold.draft.bucket
-        store.holds.decide(hold.id, outcome, reason, now)
-        store.holds.object(bucket, reason, now)
-        if drop:
-            store.ledger.record(
-                bucket,
-                hold.draft.chunks,
-                run=hold.run,
-                article=hold.draft.article,
-                commit="",
-                outcome="dropped",
-                at=now,
-            )
-            store.ledger.shut_out(hold.draft.article, _new_sentences(hold.draft), hold.run)
-        else:
-            store.ledger.fail(
-                "synthesize",
-                f"bucket {bucket}",
-                f"you rejected the draft: {reason}",
-                now=now,
-                pause=timedelta(0),
-                max_attempts=policy.max_attempts,
-            )
+        with store.together():
+            _reject(hold, reason, outcome, reviewer)
     lines = [
         f"- {outcome} the draft of {_named(hold, reviewer)}: {said([reason])}" for hold in holds
     ]
     summary = f"{counted(len(holds), 'held draft')} {outcome} by you"
     reviewer.tell(summary, lines, run=holds[-1].run)
     return [Decided(hold, outcome) for hold in holds]
+
+
+def _reject(hold: Hold, reason: str, outcome: str, reviewer: Reviewer) -> None:
+    store, now = reviewer.press.store, reviewer.now()
+    bucket = hold.draft.bucket
+    store.holds.decide(hold.id, outcome, reason, now)
+    store.holds.object(bucket, reason, now)
+    if outcome == "dropped":
+        store.ledger.record(
+            bucket,
+            hold.draft.chunks,
+            run=hold.run,
+            article=hold.draft.article,
+            commit="",
+            outcome="dropped",
+            at=now,
+        )
+        store.ledger.shut_out(hold.draft.article, _new_sentences(hold.draft), hold.run)
+    else:
+        store.ledger.fail(
+            "synthesize",
+            f"bucket {bucket}",
+            f"you rejected the draft: {reason}",
+            now=now,
+            pause=timedelta(0),
+            max_attempts=reviewer.policy.synthesize.max_attempts,
+        )
 
 
 def _new_sentences(draft: Draft) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import PurePosixPath
 
 from pipeline.chronicle import counted, said
@@ -67,6 +68,26 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
         summary = f"{counted(len(taken), 'page')} of run {run} taken back by you"
         reviewer.tell(summary, [_line(page, reason) for page in taken], run=run)
     return run, done
+
+
+def refuse_another(reviewer: Reviewer) -> None:
+    """Raise ConfigFault if the last thing done to the pages was to take a whole run back.
+
+    Whoever repeats `undo` without naming a run, as after a kill, means that run and not the one
+    before it. Pages of it that are left to take back are no reason to refuse.
+    """
+    writes = _writes(reviewer.press.history)
+    if not writes:
+        return
+    newest = writes[0].commit
+    # newest first: an undo that stands before the newest write came after it
+    since = takewhile(lambda commit: commit.sha != newest.sha, reviewer.press.history.log())
+    undone = next((c.trailers["Undoes"] for c in since if "Undoes" in c.trailers), "")
+    if undone and undone != newest.trailers["Run"]:
+        raise ConfigFault(
+            f"run {undone} has been taken back already",
+            mend=f"to take back the night before as well: memory undo {newest.trailers['Run']}",
+        )
 
 
 def _line(page: Undone, reason: str) -> str:

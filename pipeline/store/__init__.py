@@ -5,10 +5,11 @@ Derived state: the archive and the vault's commits can rebuild it. Text stands i
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from importlib.resources import files
 from pathlib import Path
 
-from pipeline.sqlite import connect, migrate
+from pipeline.sqlite import connect, migrate, transaction
 from pipeline.store.buckets import Buckets
 from pipeline.store.chunks import Chunks
 from pipeline.store.claims import Claims
@@ -32,6 +33,10 @@ class Store:
         self.ledger = Ledger(self._connection)
         self.holds = Holds(self._connection)
         self.runs = Runs(self._connection)
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is written within the block is there as a whole or not at all."""
+        return transaction(self._connection)
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy of the whole database to `path`."""
