@@ -334,7 +334,8 @@ def test_a_label_or_name_that_is_none_is_taken_from_what_was_said(
 
 LASTING = {
     purpose: (purpose, raising(InvalidReply("the reply is not in the form asked for")))
-    for purpose in ("chunk/label", "cluster/name", "synthesize/section")
+    for purpose in PURPOSES
+    if purpose not in AROUND
 }
 
 
