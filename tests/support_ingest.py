@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from pipeline.history import History
 from pipeline.records import Message, Outcome
 from pipeline.stages import ingest
 from tests.doubles import CannedModel
+from tests.support_transcripts import write_lines
 
 NOW = datetime(2027, 1, 1, 3, 0, tzinfo=UTC)
 BEGAN = datetime(2025, 3, 4, 9, 0, tzinfo=UTC)
@@ -117,3 +119,14 @@ def said(
 
 
 TALK = [said("user", 0, "How deep do I sow?"), said("assistant", 1, "Three fingers deep.")]
+
+
+def sound_house(tmp_path: Path) -> Iterator[House]:
+    """A house with one sound session, which must be read in the end, whatever befell others."""
+    made = new_house(tmp_path / "house")
+    write_lines(
+        made.claude / "p" / "sound.jsonl", [{**said("user", 50, "sound"), "sessionId": "s"}]
+    )
+    yield made
+    assert made.texts()["s"] == ["sound"]
+    made.desk.store.close()
