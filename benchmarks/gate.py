@@ -27,8 +27,8 @@ from benchmarks.gate_corpus.creations import creations
 from benchmarks.gate_corpus.hostile import hostile
 from benchmarks.gate_corpus.legitimate import legitimate
 from benchmarks.gate_corpus.textual import textual
-from pipeline.config import GatePolicy, load_policy
 from pipeline.gates import DOUBTS, GATES, Write
+from pipeline.policy import GatePolicy, load_policy
 
 MOST_REFUSED = 0.02  # of the legitimate writes
 _CONFIDENCE = 0.95

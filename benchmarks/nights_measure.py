@@ -10,7 +10,7 @@ from benchmarks.nights_model import WorldModel
 from benchmarks.nights_reading import Place, Standing, Wiki, read
 from benchmarks.nights_run import House, Ran
 from benchmarks.nights_user import User
-from pipeline.config import load_policy
+from pipeline.policy import load_policy
 from pipeline.records import Claim
 from pipeline.text import words
 

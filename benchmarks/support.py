@@ -29,7 +29,8 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.assemble import real_models
-from pipeline.config import Config, load_policy
+from pipeline.config import Config
+from pipeline.policy import load_policy
 from pipeline.prompts import Prompts
 from pipeline.records import Message, Role
 from pipeline.resources import folder

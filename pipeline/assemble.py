@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from pipeline.archive import Archive
-from pipeline.config import Config, config_path, load_policy
+from pipeline.config import Config, config_path
 from pipeline.desk import Desk
 from pipeline.errors import ConfigFault, SourceFault
 from pipeline.history import History
@@ -27,6 +27,7 @@ from pipeline.models.check import Finding, check, check_embedder
 from pipeline.models.fetch import MANIFEST, check_files
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
+from pipeline.policy import load_policy
 from pipeline.prompts import Prompts
 from pipeline.publish import Press
 from pipeline.records import BadLine, Event

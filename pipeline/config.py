@@ -1,4 +1,4 @@
-"""What the user may set (Config) and the numbers the pipeline judges by (Policy).
+"""What the user may set.
 
 A setting is looked for in the command's flags, then the environment (`MEMORY_…`), then the
 configuration file, then the default. docs/config.md is generated from the fields below, so each
@@ -8,6 +8,7 @@ carries its own explanation.
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
@@ -28,121 +29,11 @@ from pydantic_settings import (
 
 from pipeline.errors import ConfigFault
 from pipeline.patterns import checked
-from pipeline.resources import folder
+from pipeline.policy import Count, Table
 
 APP = "nightly-memory"
 PREFIX = "MEMORY_"
 FILE_VARIABLE = "MEMORY_CONFIG"
-
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
-Positive = Annotated[float, Field(gt=0)]
-
-
-class _Table(BaseModel):
-    """A table of a TOML file: nothing unknown in it, nothing changed after reading."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-# ------------------------------------------------------------------ policy
-
-
-class IngestPolicy(_Table):
-    """Table [ingest] of policy.toml, explained there; so are the other policy tables."""
-
-    quiet_minutes: Annotated[int, Field(ge=0)]
-
-
-class ChunkPolicy(_Table):
-    """Table [chunk]."""
-
-    window_tokens: Count
-    min_messages: Count
-    max_messages: Count
-    penalty: Positive
-    assistant_penalty: Annotated[float, Field(ge=0)]
-    gist_words: Count
-    min_content_words: Count
-    drop_bar: Share
-
-
-class ClusterPolicy(_Table):
-    """Table [cluster]."""
-
-    accept: Share
-    reject: Share
-    candidates: Count
-    buckets_per_chunk: Count
-    bar: Share
-    margin: Share
-    same_name: Share
-    min_chunks: Count
-    min_claims: Count
-
-
-class SynthesizePolicy(_Table):
-    """Table [synthesize]."""
-
-    claims_per_chunk: Count
-    claim_words: Count
-    duplicate: Share
-    related: Share
-    relations: Count
-    relation_margin: Share
-    paragraph_sentences: Count
-    chunks_per_fold: Count
-    compose_from: Annotated[int, Field(ge=2)]
-    attempts: Count
-    max_attempts: Count
-    pause_hours: Positive
-    entailment: bool
-
-
-class GatePolicy(_Table):
-    """Table [gate]."""
-
-    word_floor: Share
-    floor_window: Count
-    growth: Positive
-    upheaval: Share
-    support: Share
-
-
-class WikifyPolicy(_Table):
-    """Table [wikify]."""
-
-    see_also: Annotated[int, Field(ge=0)]
-    margin: Share
-    lead_after: Positive
-    tidy_after: Count
-    tidy_pairs: Count
-    split_after: Count
-    merge_likeness: Share
-
-
-class Policy(_Table):
-    """vault_meta/policy.toml as shipped. headings: a claim's kind -> heading of its section."""
-
-    ingest: IngestPolicy
-    chunk: ChunkPolicy
-    cluster: ClusterPolicy
-    synthesize: SynthesizePolicy
-    gate: GatePolicy
-    wikify: WikifyPolicy
-    headings: dict[str, str]
-
-
-def load_policy() -> Policy:
-    """The shipped policy. Raises ConfigFault when it is broken, which a sound install never is."""
-    page = folder("vault_meta") / "policy.toml"
-    try:
-        return Policy.model_validate(tomllib.loads(page.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:  # tomllib's and Pydantic's faults are ValueErrors
-        raise ConfigFault(
-            f"the shipped policy {page} cannot be used: {error}", mend=f"install {APP} again"
-        ) from error
-
 
 # ------------------------------------------------------------------ where things go by default
 
@@ -217,7 +108,7 @@ Folder = Annotated[Path, BeforeValidator(_expanded), AfterValidator(_absolute)]
 # ------------------------------------------------------------------ config
 
 
-class SourcesConfig(_Table):
+class SourcesConfig(Table):
     """Where conversations are read from."""
 
     enabled: list[str] = Field(
@@ -231,7 +122,7 @@ class SourcesConfig(_Table):
     )
 
 
-class IngestConfig(_Table):
+class IngestConfig(Table):
     """What is taken from the transcripts."""
 
     quiet_minutes: Annotated[int, Field(ge=0)] | None = Field(
@@ -264,6 +155,39 @@ class IngestConfig(_Table):
         description="What else is taken out: a table of names and regular expressions (Python's), "
         "each written as `[REDACTED:name]` and counted by name. Refused are expressions that match "
         "nothing at all, or whose search can take far longer than the text is long.",
+    )
+
+
+class NightConfig(Table):
+    """When a scheduled run may work, and what it leaves behind."""
+
+    on_battery: bool = Field(
+        default=False, description="Let a scheduled run work on battery power too."
+    )
+    min_battery: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=40, description="Percent of charge below which a run on battery power is skipped."
+    )
+    low_power: bool = Field(
+        default=False, description="Let a scheduled run work in low power mode too."
+    )
+    min_free_gb: Annotated[float, Field(ge=0)] = Field(
+        default=2.0,
+        description="Gigabytes that must be free on the disks of the vault, the store and the "
+        "archive before a run begins.",
+    )
+    stage_minutes: Count = Field(
+        default=90,
+        description="Minutes after which a stage stops at the next safe point, so that the stages "
+        "after it get their turn.",
+    )
+    keep_logs: Count = Field(default=30, description="Logs of runs that are kept.")
+    notify: bool = Field(
+        default=True, description="Show a notification when a scheduled run failed."
+    )
+    on_finish: list[str] = Field(
+        default=[],
+        description="A command to start when a run has ended: program and arguments. It gets the "
+        "run's result as JSON on its standard input.",
     )
 
 
@@ -311,6 +235,11 @@ class Config(BaseSettings):
         description="Minutes after which a run stops at the next safe point; the rest is done the "
         "next night.",
     )
+    max_tokens: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="Tokens the model may write in a run before it stops at the next safe point; 0 "
+        "sets no limit.",
+    )
     max_prompt_tokens: Annotated[int, Field(ge=512)] = Field(
         default=4096, description="Tokens of one prompt at most; longer texts are windowed."
     )
@@ -332,6 +261,9 @@ class Config(BaseSettings):
     timezone: Annotated[str, AfterValidator(_zone)] = Field(
         default="local",
         description="The zone of the dates in the wiki: `local`, or an IANA name.",
+    )
+    night: NightConfig = Field(
+        default=NightConfig(), description="When a scheduled run may work, and what it leaves."
     )
     sources: SourcesConfig = Field(
         default=SourcesConfig(), description="Where conversations are read from."
@@ -362,6 +294,13 @@ class Config(BaseSettings):
     def lock_path(self) -> Path:
         """Held by the one run at a time."""
         return self.cache_dir / "run.lock"
+
+    @property
+    def log_dir(self) -> Path:
+        """The logs of the runs: where Console looks for them on a Mac, else the XDG place."""
+        if sys.platform == "darwin":
+            return _home() / "Library" / "Logs" / APP
+        return _xdg("XDG_STATE_HOME", ".local/state") / "logs"
 
     @property
     def archive_dir(self) -> Path:

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from pipeline.archive import Archive
-from pipeline.config import Config, Policy
+from pipeline.config import Config
 from pipeline.history import History
 from pipeline.models import Embedder, Model
+from pipeline.policy import Policy
 from pipeline.prompts import Prompts
 from pipeline.records import Event
 from pipeline.results import RunResults

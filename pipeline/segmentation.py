@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.config import ChunkPolicy
+from pipeline.policy import ChunkPolicy
 from pipeline.text import content_words
 
 _DIMENSIONS = 512

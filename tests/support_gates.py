@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from pipeline.config import load_policy
 from pipeline.gates import Context, judge
 from pipeline.markdown import parse
+from pipeline.policy import load_policy
 from pipeline.records import (
     Citation,
     Draft,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.config import Policy, load_policy
+from pipeline.policy import Policy, load_policy
 from pipeline.prompts import Prompts
 from pipeline.records import Chunk, Claim, Message, Role
 from pipeline.resources import folder

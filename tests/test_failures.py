@@ -12,10 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
-from pipeline.config import Config, load_policy
+from pipeline.config import Config
 from pipeline.errors import InvalidReply, MemoryFault, ModelFault, PromptTooLong
 from pipeline.history import History
 from pipeline.models import Ask, Choice, Reply
+from pipeline.policy import load_policy
 from pipeline.status import gather, lines
 from pipeline.store import Store
 from tests.support_night import (

@@ -33,10 +33,10 @@ from benchmarks.gate_corpus.cases import (
 )
 from benchmarks.gate_corpus.legitimate import creation, legitimate, pages, put_in, repeating
 from benchmarks.gate_corpus.vaults import Vault, conversation, vaults
-from pipeline.config import load_policy
 from pipeline.footnotes import citations
 from pipeline.gates import Verdict, judge, section_words
 from pipeline.markdown import parse
+from pipeline.policy import load_policy
 from pipeline.records import (
     AddCitation,
     AppendHistory,

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from pipeline.config import load_policy
 from pipeline.errors import VaultFault
 from pipeline.gates import Context, Write
 from pipeline.gates.untouched import unaddressed_identical
 from pipeline.markdown import Kind, Page, parse
+from pipeline.policy import load_policy
 from pipeline.records import (
     AddCitation,
     Draft,

@@ -7,7 +7,7 @@ from importlib.resources.abc import Traversable
 
 import pytest
 
-from pipeline.config import load_policy
+from pipeline.policy import load_policy
 from pipeline.resources import Kind, folder
 
 

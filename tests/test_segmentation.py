@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.config import load_policy
+from pipeline.policy import load_policy
 from pipeline.segmentation import Turn, segments, word_vectors
 
 POLICY = load_policy().chunk

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.config import GatePolicy
 from pipeline.gates.amount import floor, growth, repeats, section_words, upheaval
 from pipeline.gates.bearing import sources_bear
 from pipeline.gates.citing import citations_survive, marks_defined, sentences_supported
@@ -22,6 +21,7 @@ from pipeline.gates.naming import named_well
 from pipeline.gates.succeeding import brings_news, in_time, on_the_matter
 from pipeline.gates.telling import as_told
 from pipeline.gates.untouched import unaddressed_identical
+from pipeline.policy import GatePolicy
 from pipeline.records import Draft
 
 __all__ = [

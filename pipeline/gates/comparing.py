@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipeline.config import GatePolicy
 from pipeline.footnotes import citations
 from pipeline.markdown import HISTORY, Block, Page, parse
+from pipeline.policy import GatePolicy
 from pipeline.records import Citation, Draft, Message
 
 Place = tuple[str, int, int]  # conv, first and last message of a citation

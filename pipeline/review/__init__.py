@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from pipeline.chronicle import CHANGELOG
-from pipeline.config import Policy
+from pipeline.policy import Policy
 from pipeline.publish import Press, publish
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.vault import ChangedUnderneath, prepend_section

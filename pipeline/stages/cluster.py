@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.buckets_page import read_buckets
-from pipeline.config import ClusterPolicy
 from pipeline.gates import dangers
 from pipeline.models import Choice
+from pipeline.policy import ClusterPolicy
 from pipeline.prose import flat, plain
 from pipeline.records import Assignment, Bucket, BucketState, Chunk, Done, Outcome
 from pipeline.segmentation import word_vectors

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
 
-from pipeline.config import Policy
 from pipeline.errors import InvalidReply
 from pipeline.gates import dangers
 from pipeline.identity import claim_id
 from pipeline.models import Model, Reply
+from pipeline.policy import Policy
 from pipeline.prompts import Prompts
 from pipeline.prose import plain
 from pipeline.records import Chunk, Claim, ClaimKind, Message
