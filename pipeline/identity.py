@@ -1,7 +1,7 @@
 """Who is who: ids that are pure functions of what they name, so the same thing keeps its id.
 
-SENTINEL opens the system line of every session this program starts in another agent, and
-CONTEXT_TAG encloses what it injects into one; ingest leaves both out, or the wiki would eat itself.
+SENTINEL opens the system line of every session this program starts in another agent; ingest leaves
+those out, or the wiki would eat itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from pipeline.records import Role
 
 SENTINEL = "nightly-memory: this session was started by a program, not by a person"
-CONTEXT_TAG = "nightly-memory-context"
 
 _UUID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-(?P<version>[0-9a-f])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"

@@ -9,10 +9,13 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.errors import StoreFault
+
+if TYPE_CHECKING:  # hooks load this file, and the module takes longer to load than they may take
+    from importlib.resources.abc import Traversable
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.identity import CONTEXT_TAG
 from pipeline.records import Done
-from pipeline.sources.spans import without_spans
+from pipeline.spans import CONTEXT_TAG, without_spans
 from tests.support_ingest import V4, House, new_house, said
 from tests.support_transcripts import write_lines
 

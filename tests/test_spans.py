@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.redact import redact
-from pipeline.sources.spans import without_spans
+from pipeline.spans import without_spans
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from pipeline.records import (
 )
 from pipeline.redact import redact
 from pipeline.sources.jsonl import fingerprint_of
-from pipeline.sources.spans import without_spans
+from pipeline.spans import without_spans
 from pipeline.stages import Desk
 from pipeline.store.conversations import FileState
 from pipeline.support.answering import no_answer

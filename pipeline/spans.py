@@ -1,10 +1,14 @@
-"""Spans that are nobody's to remember, in whatever source they stand."""
+"""Spans that are nobody's to remember, in whatever source they stand.
+
+Standard library only, and little of it, since hooks load it.
+"""
 
 from __future__ import annotations
 
 import re
 
-from pipeline.identity import CONTEXT_TAG
+# encloses what this program injects into another agent's session: it must not read itself
+CONTEXT_TAG = "nightly-memory-context"
 
 # with attributes too, and a closing one with blanks; one that closes itself has nothing in it
 _TAGS = re.compile(rf"<(/?)({CONTEXT_TAG}|private)(?:\s(?:[^<>]{{0,500}}[^<>/])?)?>", re.IGNORECASE)
