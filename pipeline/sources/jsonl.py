@@ -42,7 +42,8 @@ class JsonLines:
     over if it is whole, but is still being written.
 
     passes: tells of a line's bytes that nothing in it was said, so that it need not be decoded:
-    most of a transcript is what tools gave back. It is not asked where records are glued together.
+    most of a transcript is what tools gave back. What it says of records glued together is not
+    heeded: it may know the first of them only.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class JsonLines:
                 passed, ended = _pass_over(file)
                 place += passed
                 self._bad(line, f"longer than {self._max_line} bytes")
-            elif self._passes and raw.endswith(b"}\n") and _GLUED not in raw and self._passes(raw):
+            elif self._passes and raw.endswith(b"}\n") and self._passes(raw) and _GLUED not in raw:
                 self.complete_lines += 1
                 ended = True
             else:
@@ -104,14 +105,16 @@ class JsonLines:
                 if text:
                     self.complete_lines += ended
                     del raw
-                    yield from ((first, record) for record in self._parse(text, first, ended))
+                    for record in self._parse(text, first, ended):
+                        yield first, record
             if ended:
                 self.offset = place
 
-    def _parse(self, text: str, line: int, ended: bool) -> Iterator[Record]:
+    def _parse(self, text: str, line: int, ended: bool) -> list[Record]:
+        records: list[Record] = []
         if len(text) > _PIECE and room_of(text) > _ROOM:
             self._bad(line, "of more values than fit in memory")
-            return
+            return records
         start = 0
         while start < len(text):
             try:
@@ -120,13 +123,14 @@ class JsonLines:
                 if ended:  # else it is cut short because it is still being written
                     reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
                     self._bad(line, reason)
-                return
+                break
             if isinstance(value, dict):
-                yield value
+                records.append(value)
             else:
                 self._bad(line, f"a JSON {type(value).__name__} where an object belongs")
             while start < len(text) and text[start].isspace():
                 start += 1
+        return records
 
     def _bad(self, line: int, reason: str) -> None:
         if self.start and not self._lines_before:
