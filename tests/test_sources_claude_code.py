@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -166,10 +167,70 @@ def test_the_usual_place_follows_the_environment() -> None:
     assert default_roots({"CLAUDE_CONFIG_DIR": "/c"}, home) == [Path("/c/projects")]
 
 
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). "
+)
+HOW = "To tell you how to proceed, the user said:\n"
+ADVICE = (
+    "\n\nNote: The user's next message may contain a correction or preference. Pay close attention."
+)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (f"{REFUSED}{HOW}Sow it deeper.\n\nAnd later.", "Sow it deeper.\n\nAnd later."),
+        (f"{REFUSED}{HOW}Sow it deeper.{ADVICE}", "Sow it deeper."),
+        (f"{REFUSED}{HOW}He asked what the user said: all of it.", None),
+        (f"{REFUSED}STOP what you are doing.{ADVICE}", ""),
+        ("Exit code 1\nthe user said:\nnot a refusal", ""),
+    ],
+)
+@pytest.mark.parametrize("as_blocks", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_typed_in_refusing_a_tool_is_said(
+    tmp_path: Path, result: str, words: str | None, as_blocks: bool, again: bool
+) -> None:
+    """It stands in the result alone; what the client writes around it is nobody's."""
+    content = [{"type": "text", "text": result}] if as_blocks else result
+    block = {"type": "tool_result", "content": content, "is_error": True, "tool_use_id": "t"}
+    entry = {"type": "user", "uuid": "u", "message": {"role": "user", "content": [block]}}
+    if again:
+        entry["toolUseResult"] = f"Error: {result}"
+    line = json.dumps(entry, separators=(",", ":"))
+    session = read(write_lines(tmp_path / "a.jsonl", [line]))
+    expected = "He asked what the user said: all of it." if words is None else words
+    assert said(session) == ([(U, expected)] if expected else [])
+    block["is_error"] = False  # what a tool shows of another transcript
+    assert said(read(write_lines(tmp_path / "b.jsonl", [entry]))) == []
+
+
+def test_words_beside_a_result_are_found_whatever_repeats_the_result(tmp_path: Path) -> None:
+    """The client's copy of a result may hold blocks of text; the person's stand in the message."""
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "NOT-SAID"}
+    copy = {"type": "text", "text": "NOT-SAID"}
+    words = {"type": "text", "text": "Deeper."}
+    plain, beside = (
+        {"role": "user", "content": content} for content in ([result], [result, words])
+    )
+    entries: list[dict[str, object]] = [
+        {"type": "user", "uuid": "a", "message": plain, "toolUseResult": copy},
+        {"type": "user", "uuid": "b", "message": beside, "toolUseResult": copy},
+        {"type": "user", "uuid": "c", "toolUseResult": copy, "message": beside},
+    ]
+    for separators in ((",", ":"), (", ", ": ")):
+        lines = [json.dumps(entry, separators=separators) for entry in entries]
+        session = read(write_lines(tmp_path / "a.jsonl", lines))
+        assert said(session) == [(U, "Deeper."), (U, "Deeper.")]
+
+
 # Where we count otherwise than the index, and why: (users, assistants).
 _OTHERWISE = {
     # slash command typed into the queue, never delivered any other way: a user's message of ours
     "claude-code/entire/71_69f9710768_0.jsonl": (5, 18),
+    # what was typed in refusing a tool, four times, which the index takes for results
+    "claude-code/entire/c7_f7b48fb868_0.jsonl": (16, 76),
     # a task typed behind a slash command, which the index counts apart
     "claude-code/spotter/subagent.jsonl": (2, 12),
     # one placeholder id stands for many entries, which the index takes for copies; side chains

@@ -1,9 +1,9 @@
 """Sessions of Claude Code.
 
 What stands in a `user` entry is the person's only in part: see claude_wrappers.py for what is taken
-away. Dropped as a whole: tool results, thinking, images, progress, side chains, compaction
-summaries, meta entries, slash commands and `!` commands, and replies made up by the client
-(`<synthetic>`).
+away. Dropped as a whole: tool results, but for what was typed in refusing a call; thinking, images,
+progress, side chains, compaction summaries, meta entries, slash commands and `!` commands, and
+replies made up by the client (`<synthetic>`).
 """
 
 from __future__ import annotations

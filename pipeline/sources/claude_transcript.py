@@ -11,14 +11,25 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.records import Action, Role, Utterance
-from pipeline.sources.claude_wrappers import persons_words, slash_command
+from pipeline.sources.claude_wrappers import (
+    REFUSAL,
+    persons_words,
+    slash_command,
+    words_of_refusal,
+)
 from pipeline.sources.fields import blocks_of, folder_of, mapping_of, text_of, time_of, trace
 
 _SYNTHETIC = "<synthetic>"  # the client's own words: an API error, "No response requested."
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
 _UUID = re.compile(rb'"uuid": ?"([^"\\]{1,64})"')
 _END = 800  # bytes of a line at either end, where its uuid stands
+_BEGINNING = 2000  # bytes, in which a message begins; where it does not, the line is decoded
 _PROGRESS = b'"type":"progress"'
+_RESULT = b'"tool_result"'
+_TEXT = b'"text"'
+_REFUSAL = REFUSAL.encode()
+_PERSON = b'"message":{"role":"user"'
+_RESULT_AGAIN = b'"toolUseResult"'  # what the client knows of the result, behind the message
 # Others there are, and new ones with every version; these are enough to know the format by.
 _KNOWN = _TITLES.keys() | {
     *("user", "assistant", "attachment", "queue-operation"),
@@ -87,13 +98,20 @@ class Transcript:
     def passes(self, line: bytes) -> bool:
         """Whether the line is one of a tool's result alone, or of progress: nobody says anything.
 
-        A person's text beside a result stands in a block of type "text", and the type of an entry
-        before its message, if at all there; so both are told without decoding megabytes.
+        A person's text beside a result stands in a block of type "text" of the message, what is
+        typed in refusing a tool in the result itself, and the type of an entry before its message,
+        if at all there; so all are told without decoding megabytes.
         """
-        result = b'"tool_result"' in line and b'"text"' not in line
-        kind = line.find(_PROGRESS, 0, _END)
-        if not result and (kind < 0 or line.find(b'"message"', 0, kind) >= 0):
-            return False
+        if line.find(_RESULT, 0, _BEGINNING) >= 0:
+            end = line.find(_RESULT_AGAIN)
+            if end < 0 or line.find(_PERSON, 0, min(end, _BEGINNING)) < 0:
+                end = len(line)
+            if line.find(_TEXT, 0, end) >= 0 or line.find(_REFUSAL, 0, end) >= 0:
+                return False
+        else:
+            kind = line.find(_PROGRESS, 0, _END)
+            if kind < 0 or line.find(b'"message"', 0, kind) >= 0:
+                return False
         self.recognised = True
         if found := _UUID.search(line[-_END:]) or _UUID.search(line[:_END]):
             self._uuids.add(found[1].decode())
@@ -139,6 +157,8 @@ class Transcript:
         given = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
         self._commands.update(filter(None, map(slash_command, given)))
         texts = [words for text in given if (words := persons_words(text))]
+        refused = (_words_of_refusal(block) for block in blocks)
+        texts = [words for words in refused if words] + texts
         # an image alone is a turn of the person too, though there is nothing to keep of it
         shown = "tool_result" not in kinds and kinds & {"image", "document"}
         if texts or shown:
@@ -238,3 +258,11 @@ class Transcript:
 def _queued_texts(prompt: object) -> list[str]:
     given = (text_of(b.get("text")) for b in blocks_of(prompt) if b.get("type") == "text")
     return [words for text in given if (words := persons_words(text))]
+
+
+def _words_of_refusal(block: Mapping[str, Any]) -> str:
+    """What was typed in refusing the call that this block is the result of; "" for any other."""
+    if block.get("type") != "tool_result" or block.get("is_error") is not True:
+        return ""
+    given = (text_of(part.get("text")) for part in blocks_of(block.get("content")))
+    return next((words for text in given if (words := words_of_refusal(text))), "")

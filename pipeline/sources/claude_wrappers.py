@@ -27,6 +27,10 @@ _WRAPPERS = (
 )
 _COMMAND = re.compile(r"<command-name>([^<]+)</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+# How the result of a call begins that the person refused, and where in it their own words do.
+_REFUSED = "The user doesn't want to proceed with this tool use."
+REFUSAL = "the user said:"
+_ADVICE = "\n\nNote: The user's next message may contain a correction"  # to the assistant
 _WORDS = 3  # so many make a sentence; fewer, and options and paths, are for the command alone
 
 
@@ -40,6 +44,13 @@ def persons_words(text: str) -> str:
         given = _ARGUMENTS.search(text)
         return given[1].strip() if given and _is_said(given[1]) else ""
     return "" if text.startswith(_WRAPPERS) else text
+
+
+def words_of_refusal(result: str) -> str:
+    """What the person typed in refusing a call, from its result; "" for any other result."""
+    if not result.startswith(_REFUSED):
+        return ""
+    return persons_words(result.partition(REFUSAL)[2].partition(_ADVICE)[0])
 
 
 def slash_command(text: str) -> str:
