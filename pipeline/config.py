@@ -175,6 +175,12 @@ class NightConfig(Table):
         description="Gigabytes that must be free on the disks of the vault, the store and the "
         "archive before a run begins.",
     )
+    idle_minutes: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="Minutes without a key press or a movement of the mouse before a scheduled run "
+        "begins (on a Mac); 0 does not ask. Where the Mac is asleep at night, the run begins when "
+        "you wake it, and would then be skipped.",
+    )
     stage_minutes: Count = Field(
         default=90,
         description="Minutes after which a stage stops at the next safe point, so that the stages "
@@ -306,6 +312,11 @@ class Config(BaseSettings):
     def archive_dir(self) -> Path:
         """The archive of redacted conversations."""
         return self.data_dir / "archive"
+
+    @property
+    def journal_dir(self) -> Path:
+        """The journal: what memory.sqlite holds beside the conversations, written down."""
+        return self.data_dir / "journal"
 
     @property
     def zone(self) -> tzinfo | None:

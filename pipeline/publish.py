@@ -59,6 +59,8 @@ def publish(
             raise ChangedUnderneath(f"{file.path} has uncommitted edits of yours")
         press.history.commit_user_edits([file.path], at=at)
     intent = press.store.ledger.announce(run, file, subject, trailers, folding)
+    # a database that is lost after the commit comes back with this, and `heal` adopts the commit
+    press.store.journal.write()
     try:
         _put(press, file)
     except VaultFault:

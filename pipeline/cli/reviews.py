@@ -41,11 +41,17 @@ def _deciding(vault: Path | None) -> Iterator[Reviewer]:
     from pipeline.publish import heal
     from pipeline.synthesis.renames import follow_renames
 
-    with one_run(load_config(vault=vault).lock_path), _reading(vault) as reviewer:
+    config = load_config(vault=vault)
+    with one_run(config.lock_path), _reading(vault) as reviewer:
+        reviewer.press.store.journal.refuse_if_behind(config.journal_dir)
         reviewer.press.history.refuse_if_unfit()
         heal(reviewer.press, reviewer.now())
         follow_renames(reviewer.press.store, reviewer.press.vault)
-        yield reviewer
+        try:
+            yield reviewer
+        finally:
+            # also what was decided before a page could not be written
+            reviewer.press.store.journal.write()
 
 
 def review(vault: VaultOption = None, as_json: JsonOption = False) -> None:

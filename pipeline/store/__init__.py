@@ -1,6 +1,6 @@
 """memory.sqlite: one connection, one small class per family of tables.
 
-Derived state: the archive and the vault's commits can rebuild it. Text stands in one place.
+Derived state: `memory rebuild` makes it anew from the archive and its journal. Text stands in one place.
 """
 
 from __future__ import annotations
@@ -9,23 +9,39 @@ from contextlib import AbstractContextManager
 from importlib.resources import files
 from pathlib import Path
 
+from pipeline.errors import StoreFault
 from pipeline.sqlite import connect, migrate, transaction
 from pipeline.store.buckets import Buckets
 from pipeline.store.chunks import Chunks
 from pipeline.store.claims import Claims
 from pipeline.store.conversations import Conversations
 from pipeline.store.holds import Holds
+from pipeline.store.journal import Journal
 from pipeline.store.ledger import Ledger
+from pipeline.store.restoring import Restoring
 from pipeline.store.runs import Runs
 
 
 class Store:
-    """The open database. Raises StoreFault when it cannot be opened, read or migrated."""
+    """The open database. Raises StoreFault when it cannot be opened, read or migrated.
 
-    def __init__(self, path: Path) -> None:
+    journal: the folder where whoever holds the run lock writes down what changed; None to write
+    nothing down, as a reader or a rehearsal does.
+    """
+
+    def __init__(self, path: Path, journal: Path | None = None) -> None:
         self.path = path
-        self._connection = connect(path)
+        try:
+            self._connection = connect(path)
+        except StoreFault as fault:
+            raise StoreFault(
+                str(fault),
+                mend="check the folder's permissions and free space; if it is damaged, "
+                "`memory rebuild` makes it anew from the archive and keeps the damaged one aside",
+            ) from fault
         migrate(self._connection, files("pipeline") / "sql" / "memory")
+        self.journal = Journal(self._connection, journal)
+        self.restoring = Restoring(self._connection, self.journal.marks)
         self.conversations = Conversations(self._connection)
         self.chunks = Chunks(self._connection)
         self.buckets = Buckets(self._connection)
