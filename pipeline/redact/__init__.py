@@ -14,22 +14,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pipeline.redact.again import Remembered
 from pipeline.redact.blocks import private_keys
-from pipeline.redact.lines import Lines
+from pipeline.redact.lines import Lines, may_join
 from pipeline.redact.personal import EMAIL, PAYMENTS, PHONE
 from pipeline.redact.places import PLACES
-from pipeline.redact.rules import Rule, Table
+from pipeline.redact.rules import Rule, Table, Text
 from pipeline.redact.shapes import SHAPES
 
-__all__ = ["Redacted", "redact"]
+__all__ = ["Redacted", "Remembered", "redact"]
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """The text without its secrets, and how many of each kind were taken out."""
+    """The text without its secrets, how many of each kind were taken out, and each with its kind.
+
+    taken: to find them again where nothing announces them; never to be written anywhere.
+    """
 
     text: str
     counts: dict[str, int]
+    taken: dict[str, str]
 
 
 def redact(
@@ -46,26 +51,33 @@ def redact(
     out too. patterns: a user's own, kind to regular expression, of a form `patterns.checked` lets
     pass; they come first.
     """
-    table = _table(emails, phones, payments, tuple((patterns or {}).items()))
+    table = _table(emails, phones, payments, tuple(patterns.items()) if patterns else ())
+    if not may_join(text) and not _holds_any(Text(text), table):
+        return Redacted(text, {}, {})
     counts: Counter[str] = Counter()
+    taken: dict[str, str] = {}
     # What one rule takes out may bring another's secret to light. Each round that finds something
     # leaves less outside the marks, so this ends.
     while True:
         before = counts.total()
         lines = Lines.joined(text)
-        text = _swept(lines, table, counts)
+        text = _swept(lines, table, counts, taken)
         if lines.joints:  # a break that was joined by mistake hides what ends at it
-            text = _swept(Lines(text), table, counts)
+            text = _swept(Lines(text), table, counts, taken)
         if counts.total() == before:
-            return Redacted(text, dict(sorted(counts.items())))
+            return Redacted(text, dict(sorted(counts.items())), taken)
 
 
-def _swept(lines: Lines, table: Table, counts: Counter[str]) -> str:
-    counts.update(lines.take_out(private_keys(lines.text.plain)))
+def _holds_any(text: Text, table: Table) -> bool:
+    return next(private_keys(text.plain), None) is not None or table.finds(text)
+
+
+def _swept(lines: Lines, table: Table, counts: Counter[str], taken: dict[str, str]) -> str:
+    counts.update(lines.take_out(private_keys(lines.text.plain), taken))
     waiting = table.candidates(lines.text)
     while waiting:
         number, *waiting = waiting
-        found = lines.take_out(table.rules[number].spans(lines.text))
+        found = lines.take_out(table.rules[number].spans(lines.text), taken)
         if found:
             counts.update(found)
             waiting = [later for later in table.candidates(lines.text) if later > number]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from re import Match
 
@@ -21,6 +21,8 @@ _JOINT = re.compile(
     (?=[^\s"'`\\])""",
     re.VERBOSE,
 )
+_LONGEST_END = 24  # characters from such a quote to the end of its line, at most
+_BEHIND_A_QUOTE = " \t+.&\\\r"
 _FULL_LINE = 60  # nothing that wraps lines does so sooner
 _BEFORE = re.compile(r"[A-Za-z0-9_+/=.~-]{4,12}\Z")
 _AFTER = re.compile(r"(?P<piece>[A-Za-z0-9_+/.~-]{1,512}={0,2}|={1,2})(?![\w:=(\[{])")
@@ -40,16 +42,18 @@ class Lines:
         parts: list[str] = []
         joints: list[tuple[int, str]] = []
         done = length = 0
-        for joint in _JOINT.finditer(text):
-            if joint["plain"] is None or _wraps(joint):
-                parts.append(text[done : joint.start()])
-                length += len(parts[-1])
-                joints.append((length, joint[0]))
-                done = joint.end()
+        for joint in _joints(text):
+            parts.append(text[done : joint.start()])
+            length += len(parts[-1])
+            joints.append((length, joint[0]))
+            done = joint.end()
         return cls("".join((*parts, text[done:])), joints)
 
-    def take_out(self, spans: Iterable[Span]) -> Counter[str]:
-        """Put a mark in the place of each span, breaks within it included; how many of a kind."""
+    def take_out(self, spans: Iterable[Span], taken: dict[str, str]) -> Counter[str]:
+        """Put a mark in the place of each span, breaks within it included; how many of a kind.
+
+        What stood there goes into `taken`, with its kind.
+        """
         counts: Counter[str] = Counter()
         text, parts = self.text.plain, [""]
         joints: list[tuple[int, str]] = []
@@ -61,6 +65,7 @@ class Lines:
             length += len(kept) + len(put)
             done = end
             counts[kind] += 1
+            taken.setdefault(text[start:end], kind)
         if counts:
             self.joints = [*joints, *self._shifted(done, len(text), length - done)]
             self.text = Text("".join((*parts, text[done:])))
@@ -79,6 +84,30 @@ class Lines:
         first = bisect_left(self.joints, (start,))
         last = bisect_right(self.joints, end, key=lambda joint: joint[0])
         return [(at + by, joint) for at, joint in self.joints[first:last]]
+
+
+def may_join(text: str) -> bool:
+    """Whether a line of the text may go on in the next."""
+    return "\n" in text and next(_joints(text), None) is not None
+
+
+def _joints(text: str) -> Iterator[Match[str]]:
+    """Where a line may go on in the next, in order.
+
+    The pattern is tried at the ends of lines alone, and only where it can match: at a quote or a
+    backslash, or behind a full line.
+    """
+    begins = 0
+    while (ends := text.find("\n", begins)) >= 0:
+        plain = ends - 1 if text[ends - 1 : ends] == "\r" else ends
+        last = len(text[max(begins, ends - _LONGEST_END) : ends].rstrip(_BEHIND_A_QUOTE))
+        places = [max(begins, ends - _LONGEST_END) + last - 1] if last else []
+        places += [plain - 1] if text[plain - 1 : plain] == "\\" else []
+        places += [plain] if plain - begins >= _FULL_LINE else []
+        joint = next((found for at in places if (found := _JOINT.match(text, at))), None)
+        if joint and (joint["plain"] is None or _wraps(joint)):
+            yield joint
+        begins = ends + 1
 
 
 def _wraps(joint: Match[str]) -> bool:

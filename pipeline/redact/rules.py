@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from re import Match, Pattern
 
 _MARK_OPENS = "[REDACTED:"
@@ -56,14 +56,15 @@ class Rule:
         return self.pattern.finditer(text.plain)
 
     def _from_hints(self, text: Text) -> Iterator[Match[str]]:
-        past = 0
-        for at in sorted(place for hint in self.hints for place in _places(hint, text.lower)):
-            found = self.pattern.match(text.plain, at) if at >= past else None
-            if found:
+        hint = any_of(self.hints)
+        at = 0
+        while begins := hint.search(text.lower, at):
+            at = begins.start() + 1
+            if found := self.pattern.match(text.plain, begins.start()):
                 yield found
                 # a word has no end in sight, so nothing in it is tried again; what a name
                 # announces is short, and may hold another name
-                past = found.end() if self.one_word else at + 1
+                at = max(at, found.end()) if self.one_word else at
 
 
 class Table:
@@ -78,39 +79,50 @@ class Table:
         self._in_words = [
             (hint, n) for n, rule in enumerate(rules) if rule.one_word for hint in rule.hints
         ]
+        self._any_anywhere = any_of(tuple(hint for hint, _ in self._anywhere))
+        # signs stand in words of every sort, and would hide that nothing else does
+        self._signs = [(hint, n) for hint, n in self._in_words if len(hint) == 1]
+        self._any_in_words = any_of(tuple(hint for hint, _ in self._in_words if len(hint) > 1))
 
     def candidates(self, text: Text) -> list[int]:
         """Numbers of the rules that can match the text, in order."""
+        found = self._always.copy()
         lower, words = text.lower, text.long_words_lower
-        found = {n for hint, n in self._anywhere if hint in lower}
+        # one search for all hints comes first: most texts have none
+        if self._any_anywhere.search(lower):
+            found += [n for hint, n in self._anywhere if hint in lower]
         if words:
-            found |= {n for hint, n in self._in_words if hint in words}
-        return sorted(found.union(self._always))
+            hints = self._in_words if self._any_in_words.search(words) else self._signs
+            found += [n for hint, n in hints if hint in words]
+        return sorted({*found}) if found else found
+
+    def finds(self, text: Text) -> bool:
+        """Whether any rule would take something out of the text."""
+        return any(
+            next(self.rules[number].spans(text), None) is not None
+            for number in self.candidates(text)
+        )
 
 
 class Text:
-    """A text in the forms that rules look for their hints in."""
+    """A text in the forms that rules look for their hints in.
+
+    lower: in lower case, every character where it is in `plain`. long_words: its long words alone,
+    a small part of any text, and a key is in no other.
+    """
 
     def __init__(self, plain: str) -> None:
         self.plain = plain
+        self.lower = _lower(plain)
+        self.long_words = " ".join([word for word in plain.split() if len(word) >= SHORTEST_WORD])
+        self.long_words_lower = self.long_words.lower()
 
-    @cached_property
-    def lower(self) -> str:
-        """In lower case, every character where it is in `plain`."""
-        lower = self.plain.lower()
-        if len(lower) == len(self.plain):
-            return lower
-        return "".join(char.lower() if len(char.lower()) == 1 else char for char in self.plain)
 
-    @cached_property
-    def long_words(self) -> str:
-        """Its long words alone: a small part of any text, and a key is in no other."""
-        return " ".join(word for word in self.plain.split() if len(word) >= SHORTEST_WORD)
-
-    @cached_property
-    def long_words_lower(self) -> str:
-        """The same in lower case."""
-        return self.long_words.lower()
+def _lower(plain: str) -> str:
+    lower = plain.lower()
+    if len(lower) == len(plain):
+        return lower
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in plain)
 
 
 def mark(kind: str) -> str:
@@ -123,11 +135,23 @@ def has_mark(text: str) -> bool:
     return _MARK.search(text) is not None
 
 
-def _places(hint: str, lower: str) -> Iterator[int]:
-    at = lower.find(hint)
-    while at >= 0:
-        yield at
-        at = lower.find(hint, at + 1)
+@cache
+def any_of(words: tuple[str, ...]) -> Pattern[str]:
+    """Matches where one of these words begins; nothing if there are none.
+
+    A tree of their characters: at each place of a text, one step rules most of them out.
+    """
+
+    def tree(ends: tuple[str, ...]) -> str:
+        if "" in ends:  # any longer word begins where this one does
+            return ""
+        branches = [
+            re.escape(first) + tree(tuple(end[1:] for end in ends if end[0] == first))
+            for first in sorted({end[0] for end in ends})
+        ]
+        return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+
+    return re.compile(tree(words) if words else r"(?!)")
 
 
 def _inside_mark(text: str, at: int) -> bool:
