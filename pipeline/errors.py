@@ -8,15 +8,19 @@
     │   └── PromptTooLong  one prompt is larger than allowed (that job fails, the run goes on)
     ├── VaultFault (6)     the vault or its git repository refuses
     ├── StoreFault (7)     memory.sqlite or the archive refuses
-    └── BusyFault (8)      another run holds the lock
+    ├── BusyFault (8)      another run holds the lock
+    ├── NoStoreFault (12)  the project has no memory yet
+    └── UnknownIdFault (13)  no observation, session or loop has this id
 
 Exit 0 is a run that did all it had to do, 2 is Typer's own usage error, 9 a *partial* run (part of
 the work failed, the rest was kept), 10 a run stopped by a signal or its time budget at a safe
-point, with work left. Expected outcomes (held, skipped) are values, never exceptions.
+point, with work left, 11 a scheduled run that the machine's state held back. Expected outcomes
+(held, skipped) are values, never exceptions.
 """
 
 EXIT_PARTIAL = 9
 EXIT_STOPPED = 10
+EXIT_SKIPPED = 11
 
 
 class MemoryFault(Exception):
@@ -75,3 +79,15 @@ class BusyFault(MemoryFault):
     """Another run holds the lock."""
 
     exit_code = 8
+
+
+class NoStoreFault(MemoryFault):
+    """The project has no memory yet."""
+
+    exit_code = 12
+
+
+class UnknownIdFault(MemoryFault):
+    """No observation, checkpoint, session or loop of the project has this id."""
+
+    exit_code = 13

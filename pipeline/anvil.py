@@ -1,0 +1,76 @@
+"""`anvil-memory`: the commands of a project's store, from the standard library alone.
+
+An agent calls it in the middle of its work, so it must have ended within a tenth of a second, which
+the library of the `memory` command takes to load. Help and completion, which nobody waits for in
+the middle of anything, come from there all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from pipeline.errors import MemoryFault
+from pipeline.project.call import Call, Command
+from pipeline.project.commands import COMMANDS
+from pipeline.project.printing import show
+
+NAME = "anvil-memory"
+_COMPLETING = "_ANVIL_MEMORY_COMPLETE"
+_ELSEWHERE = frozenset({"--help", "-h", "--install-completion", "--show-completion"})
+
+
+def main() -> None:
+    """Entry point: run the command, print a fault as two lines, exit with its code."""
+    arguments = sys.argv[1:]
+    if not arguments or _COMPLETING in os.environ or _ELSEWHERE & {*arguments}:
+        from pipeline.cli.project import main as helped
+
+        helped()
+        return
+    raise SystemExit(run(arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Carry out a command line; the exit code."""
+    command = next((one for one in COMMANDS if one.name == arguments[0]), None)
+    if command is None:
+        names = ", ".join(one.name for one in COMMANDS)
+        sys.stderr.write(f"{NAME}: there is no command {arguments[0]!r}\n  it is one of: {names}\n")
+        return 2
+    values = vars(_parser(command).parse_args(arguments[1:]))
+    wants_json = values.pop("json")
+    call = Call(values, Path.cwd(), os.environ, Path.home())
+    try:
+        answer = command.run(call)
+    except MemoryFault as fault:
+        sys.stderr.write(f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else ""))
+        return fault.exit_code
+    show(answer, as_json=wants_json)
+    return 0
+
+
+def _parser(command: Command) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"{NAME} {command.name}", allow_abbrev=False, add_help=False
+    )
+    for flag in command.flags:
+        if flag.kind is bool:
+            parser.add_argument(flag.name, action="store_true")
+        elif flag.is_option:
+            parser.add_argument(
+                flag.name,
+                type=flag.kind,
+                required=flag.required,
+                action="append" if flag.many else "store",
+            )
+        else:
+            parser.add_argument(
+                flag.name,
+                type=flag.kind,
+                nargs="+" if flag.many else None if flag.required else "?",
+            )
+    parser.add_argument("--json", action="store_true")
+    return parser

@@ -1,0 +1,127 @@
+"""What a command is, what it is given, and what it answers: the same from both command lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pipeline.project import machine, place, times
+from pipeline.project.store import ProjectStore
+from pipeline.project.vocabulary import TYPES, Clean, cleaner
+
+
+def _standard_input() -> str:
+    return sys.stdin.read()
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An argument of a command: an option if its name begins with `--`, else a positional one.
+
+    kind: str, int, float or bool (a switch). many: it may be given more than once.
+    """
+
+    name: str
+    help: str
+    kind: type = str
+    many: bool = False
+    required: bool = False
+    default: str | int | float | None = None
+
+    @property
+    def key(self) -> str:
+        """Its key in `Call.values`."""
+        return self.name.removeprefix("--").replace("-", "_")
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it is given by name."""
+        return self.name.startswith("--")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found or did. data: for --json. lines: for a reader. warnings: for stderr.
+
+    as_json: JSON was asked for by another flag than --json. written: it was printed already.
+    """
+
+    data: Any
+    lines: Sequence[str]
+    warnings: Sequence[str] = ()
+    as_json: bool = False
+    written: bool = False
+
+
+@dataclass
+class Call:
+    """One command being carried out: its arguments, and where it is called from."""
+
+    values: Mapping[str, Any]
+    cwd: Path
+    environ: Mapping[str, str]
+    home: Path
+    read_input: Callable[[], str] = field(default=_standard_input)
+    clock: times.Clock = times.now
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values.get(key)
+
+    @cached_property
+    def place(self) -> place.Place:
+        """The project that the command is called in."""
+        return place.find(self.cwd, self.environ, self.home)
+
+    @cached_property
+    def settings(self) -> machine.Settings:
+        """The few settings that matter here."""
+        return machine.settings(self.environ, self.home)
+
+    @cached_property
+    def clean(self) -> Clean:
+        """What everything passes through before it is written."""
+        return cleaner(self.settings.redaction)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The kinds of observations there are."""
+        return (*TYPES, *self.settings.types)
+
+    @contextmanager
+    def store(self, *, make: bool = False) -> Iterator[ProjectStore]:
+        """The project's store, for the block; one transaction, so that a fault leaves nothing."""
+        opened = ProjectStore(self.place.database, self.clean, make=make, clock=self.clock)
+        try:
+            with opened.transaction():
+                yield opened
+        finally:
+            opened.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[ProjectStore]:
+        """The project's store, for a block that writes nothing."""
+        opened = ProjectStore(self.place.database, self.clean, clock=self.clock)
+        try:
+            with opened.guarded():
+                yield opened
+        finally:
+            opened.close()
+
+
+Run = Callable[[Call], Answer]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command. help: a sentence. example: what follows the program's name. run: does it."""
+
+    name: str
+    help: str
+    example: str
+    flags: tuple[Flag, ...]
+    run: Run

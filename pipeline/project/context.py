@@ -1,0 +1,113 @@
+"""What an agent is told when a session begins: little, the most needed first, how to get more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.project import resume
+from pipeline.project.place import Place
+from pipeline.project.searching import Filters
+from pipeline.project.store import ProjectStore
+from pipeline.project.telling import index_line
+from pipeline.project.vocabulary import CONTINUATION, CRITICAL, tokens
+from pipeline.spans import CONTEXT_TAG
+
+LIMIT = 5  # observations of a list
+BUDGET = 2000  # tokens
+MOST = 9_900  # characters, tags included; agents cut what is longer than 10,000
+_LINE = 600  # characters of one line
+_RESUME_SHARE = 0.7  # of the budget at most, so that there is room for what is new
+_MORE = (
+    "More: `anvil-memory search WORDS`, `anvil-memory get ID` for the whole of an observation, "
+    "`anvil-memory timeline --anchor ID`, `anvil-memory context --resume`."
+)
+
+
+@dataclass(frozen=True)
+class Context:
+    """The context of a project. text: Markdown. The rest is what it tells of, as rows."""
+
+    text: str
+    resume: Mapping[str, Any] | None
+    critical: Sequence[Mapping[str, Any]]
+    recent: Sequence[Mapping[str, Any]]
+    articles: Sequence[Mapping[str, str]]
+
+    @property
+    def injected(self) -> str:
+        """The text between tags that keep it from being read back as the session's own words."""
+        return f"<{CONTEXT_TAG}>\n{self.text}\n</{CONTEXT_TAG}>" if self.text else ""
+
+
+def context(
+    store: ProjectStore,
+    place: Place,
+    filters: Filters,
+    articles: Sequence[Mapping[str, str]],
+    *,
+    limit: int = LIMIT,
+    budget: int = BUDGET,
+    resuming: bool = False,
+) -> Context:
+    """The context within `budget` tokens and 10,000 characters; its text is "" for an empty store.
+
+    limit: how many observations a list shows. resuming: where the work stands is told even if it
+    seems done. articles: those of the wiki that this project went into.
+    """
+    state = resume.where_it_stands(store, place, always=resuming)
+    critical = [
+        row
+        for row in store.observations.recent(
+            replace(filters, concepts=filters.concepts or (CRITICAL, CONTINUATION)), limit
+        )
+        if state is None or row["checkpoint_id"] != state["checkpoint"] or not _tells(row)
+    ]
+    known = {row["id"] for row in critical}
+    recent = [
+        row
+        for row in store.observations.recent(filters, limit + len(known) + 1)
+        if row["id"] not in known and not (state and _tells(row))
+    ][:limit]
+    page = _Page(budget)
+    if state:
+        page.add("## Where the work stands", resume.lines(state), share=_RESUME_SHARE)
+    page.add("## Keep in mind", map(index_line, critical))
+    page.add("## Lately", map(index_line, recent))
+    page.add("## In the wiki", (f"{one['article']}: {one['path']}" for one in articles))
+    return Context(page.text(place.project), state, critical, recent, articles)
+
+
+def _tells(row: Mapping[str, Any]) -> bool:
+    """Whether it is the observation that tells of a checkpoint, which the resume block does too."""
+    return row["type"] in ("checkpoint", "handoff") and row["checkpoint_id"] is not None
+
+
+class _Page:
+    """Sections under one budget: a line that does not fit ends its section."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._lines: list[str] = []
+
+    def add(self, heading: str, lines: Iterable[str], share: float = 1.0) -> None:
+        kept: list[str] = []
+        for line in lines:
+            short = line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
+            bullet = short if short.startswith("- ") else f"- {short}"
+            if not self._fits([*self._lines, "", heading, *kept, bullet], share):
+                break
+            kept.append(bullet)
+        if kept:
+            self._lines += ["", heading, *kept]
+
+    def text(self, project: str) -> str:
+        if not self._lines:
+            return ""
+        return "\n".join([f"# Memory of {project}", *self._lines, "", _MORE])
+
+    def _fits(self, lines: Sequence[str], share: float) -> bool:
+        whole = "\n".join(["# Memory of a project", *lines, "", _MORE])
+        room = int(self._budget * share)
+        return tokens(whole) <= room and len(whole) <= MOST - 2 * len(CONTEXT_TAG) - 200

@@ -1,0 +1,166 @@
+"""The few settings a project's store needs, read without the library that checks all of them.
+
+They stand in the same places as every setting (pipeline/config.py): environment over file over
+default. What is wrong in them is passed over here; every other command names it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.patterns import checked
+
+_APP = "nightly-memory"
+_PREFIX = "MEMORY_"
+_REGISTER = "projects.txt"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What of the configuration a project's store needs.
+
+    cache_dir, data_dir, vault: folders, there or not. types: kinds of observations beside the
+    shipped ones. redaction: keyword arguments for `redact`. ignored: what was passed over, and why.
+    """
+
+    cache_dir: Path
+    data_dir: Path
+    vault: Path
+    types: tuple[str, ...] = ()
+    redaction: Mapping[str, Any] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+
+def settings(environ: Mapping[str, str], home: Path) -> Settings:
+    """The settings in force. Never fails: a file that cannot be read leaves the defaults."""
+    ignored: list[str] = []
+    file = _file(environ, home, ignored)
+    ingest = _table("ingest", environ, file, ignored)
+    project = _table("project", environ, file, ignored)
+    types = project.get("types")
+    patterns = ingest.get("redact_patterns")
+    return Settings(
+        cache_dir=_folder("cache_dir", environ, file, home)
+        or _xdg("XDG_CACHE_HOME", environ, home / ".cache"),
+        data_dir=_folder("data_dir", environ, file, home)
+        or _xdg("XDG_DATA_HOME", environ, home / ".local" / "share"),
+        vault=_folder("vault", environ, file, home) or home / "MemoryVault",
+        types=tuple(str(one) for one in types) if isinstance(types, list) else (),
+        redaction={
+            "emails": ingest.get("redact_emails") is True,
+            "phones": ingest.get("redact_phones") is True,
+            "payments": ingest.get("redact_payments") is True,
+            "patterns": _usable(patterns if isinstance(patterns, dict) else {}, ignored),
+        },
+        ignored=tuple(ignored),
+    )
+
+
+# ------------------------------------------------------------------ the list of stores
+
+
+def register(data_dir: Path, database: Path) -> bool:
+    """Have the nightly run read this store; True if it did not yet."""
+    if database in registered(data_dir):
+        return False
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (data_dir / _REGISTER).open("a", encoding="utf-8") as file:
+        file.write(f"{database}\n")
+    return True
+
+
+def registered(data_dir: Path) -> list[Path]:
+    """The stores that `init` made on this machine, each once; they need not be there any more."""
+    try:
+        text = (data_dir / _REGISTER).read_text("utf-8", errors="replace")
+    except OSError:
+        return []
+    return [Path(line) for line in dict.fromkeys(text.splitlines()) if line]
+
+
+# ------------------------------------------------------------------ reading settings
+
+
+def _file(environ: Mapping[str, str], home: Path, ignored: list[str]) -> dict[str, Any]:
+    named = environ.get(f"{_PREFIX}CONFIG")
+    path = (
+        Path(named).expanduser()
+        if named
+        else _xdg("XDG_CONFIG_HOME", environ, home / ".config") / "config.toml"
+    )
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        ignored.append(f"{path}: {error}")
+        return {}
+
+
+def _xdg(variable: str, environ: Mapping[str, str], otherwise: Path) -> Path:
+    named = Path(environ.get(variable, ""))
+    return (named if named.is_absolute() else otherwise) / _APP
+
+
+def _folder(
+    key: str, environ: Mapping[str, str], file: Mapping[str, Any], home: Path
+) -> Path | None:
+    value = environ.get(_PREFIX + key.upper()) or file.get(key)
+    if not isinstance(value, str) or not value:
+        return None
+    if value == "~" or value.startswith("~/"):
+        return home / value[2:]
+    return Path(value) if Path(value).is_absolute() else None
+
+
+def _table(
+    name: str, environ: Mapping[str, str], file: Mapping[str, Any], ignored: list[str]
+) -> dict[str, Any]:
+    """A table of the file, with what the environment says of it put over it."""
+    written = file.get(name)
+    table: dict[str, Any] = dict(written) if isinstance(written, dict) else {}
+    whole = _PREFIX + name.upper()
+    given = {key.upper(): value for key, value in environ.items() if value}
+    if whole in given:
+        value = _value(given[whole])
+        if isinstance(value, dict):
+            table |= value
+        else:
+            ignored.append(f"{whole} does not hold a JSON table")
+    for variable, text in given.items():
+        if not variable.startswith(f"{whole}__"):
+            continue
+        key, _, inner = variable[len(whole) + 2 :].lower().partition("__")
+        if inner:
+            below = table.get(key)
+            table[key] = {**(below if isinstance(below, dict) else {}), inner: text}
+        else:
+            table[key] = _value(text)
+    return table
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("1", "true", "yes", "on", "t", "y"):
+        return True
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _usable(patterns: Mapping[str, Any], ignored: list[str]) -> dict[str, str]:
+    kept = {}
+    for name, pattern in patterns.items():
+        try:
+            checked(name, pattern)
+        except (ValueError, TypeError, re.error) as error:
+            ignored.append(f"ingest.redact_patterns: {error}")
+        else:
+            kept[name] = pattern
+    return kept

@@ -1,0 +1,143 @@
+"""Where a project's store is: found like git finds `.git`, shared by the worktrees of a repository.
+
+Git's own files are read; no process is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = ".anvil"
+FILE = "memory.db"
+VARIABLE = "ANVIL_MEMORY_DB"
+_EXCLUDED = f"/{FOLDER}/"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The project that a folder belongs to.
+
+    root: the project's folder, for every worktree the main one. database: its store's file, which
+    need not be there. worktree: the folder of the worktree, "" outside of git. branch: "" where
+    HEAD is detached. exclude: git's own list of what it does not track here.
+    """
+
+    root: Path
+    database: Path
+    worktree: str = ""
+    branch: str = ""
+    exclude: Path | None = None
+
+    @property
+    def project(self) -> str:
+        """The project's name: that of its folder."""
+        return self.root.name
+
+    def relative(self, path: str) -> str:
+        """A file's path from the worktree or the project's folder; as given if it is elsewhere."""
+        for folder in (self.worktree, str(self.root)):
+            if folder and path.startswith(f"{folder}/"):
+                return path[len(folder) + 1 :]
+        return path
+
+
+@dataclass(frozen=True)
+class _Repository:
+    """top: the folder with `.git` in it. git: its git folder. common: that of all worktrees."""
+
+    top: Path
+    git: Path
+    common: Path
+
+    @property
+    def root(self) -> Path:
+        if self.git == self.common:  # a submodule keeps its git folder elsewhere
+            return self.top
+        return self.common.parent if self.common.name == ".git" else self.common
+
+
+def find(cwd: Path, environ: Mapping[str, str], home: Path) -> Place:
+    """The project around `cwd`: the nearest folder with a store, else the repository, else `cwd`.
+
+    A store in the home folder is that of the home folder alone.
+    """
+    here = cwd.resolve()
+    nearest: _Repository | None = None
+    root: Path | None = None
+    for folder in (here, *here.parents):
+        if folder == home and folder != here:
+            break
+        repository = _repository(folder)
+        nearest = nearest or repository
+        owners = (folder, repository.root) if repository else (folder,)
+        root = next((one for one in owners if _is_file(one / FOLDER / FILE)), None)
+        if root:
+            break
+    root = root or (nearest.root if nearest else here)
+    named = environ.get(VARIABLE)
+    return Place(
+        root=root,
+        database=Path(named).expanduser().absolute() if named else root / FOLDER / FILE,
+        worktree=str(nearest.top) if nearest else "",
+        branch=_branch(nearest.git) if nearest else "",
+        exclude=nearest.common / "info" / "exclude" if nearest else None,
+    )
+
+
+def exclude(place: Place) -> bool:
+    """Have git leave the store's folder alone; True if it did not yet."""
+    if place.exclude is None or not is_tracked(place):
+        return False
+    present = _text(place.exclude)
+    place.exclude.parent.mkdir(parents=True, exist_ok=True)
+    with place.exclude.open("a", encoding="utf-8") as file:
+        file.write(f"{'' if not present or present.endswith(chr(10)) else chr(10)}{_EXCLUDED}\n")
+    return True
+
+
+def is_tracked(place: Place) -> bool:
+    """Whether git was never told to leave the store's folder alone."""
+    if place.exclude is None or place.database.parent != place.root / FOLDER:
+        return False
+    return _EXCLUDED not in _text(place.exclude).splitlines()
+
+
+def is_there(place: Place, path: str) -> bool:
+    """Whether a file that was noted by its path in the project still is."""
+    return any(
+        _is_file(folder / path) for folder in (Path(place.worktree or place.root), place.root)
+    )
+
+
+def _repository(folder: Path) -> _Repository | None:
+    git = folder / ".git"
+    if _is_file(git / "HEAD"):
+        return _Repository(folder, git, git)
+    pointer = _text(git) if _is_file(git) else ""
+    if not pointer.startswith("gitdir:"):
+        return None
+    actual = (folder / pointer.removeprefix("gitdir:").strip()).resolve()
+    common = _text(actual / "commondir").strip()
+    return _Repository(folder, actual, (actual / common).resolve() if common else actual)
+
+
+def _branch(git: Path) -> str:
+    head = _text(git / "HEAD").strip()
+    name = head.removeprefix("ref: refs/heads/")
+    return name if name != head else ""
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # nobody may look, or no path can be so long
+        return False
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
