@@ -58,12 +58,12 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def test_the_launchd_template_is_well_formed() -> None:
-    """The job runs one `synthesize` a night, not at login, and never as a throttled background."""
+    """One `synthesize` a night, made up for at login, and never as a throttled background."""
     (template,) = [entry for entry in folder("launchd").iterdir() if entry.name.endswith(".plist")]
     job = plistlib.loads(template.read_bytes())
     assert f"{job['Label']}.plist" == template.name
-    assert job["ProgramArguments"][1:] == ["synthesize"]
+    assert job["ProgramArguments"][1:] == ["synthesize", "--scheduled", "03:00"]
     assert job["StartCalendarInterval"] == {"Hour": 3, "Minute": 0}
-    assert not job["RunAtLoad"]
+    assert job["RunAtLoad"]
     assert job["ProcessType"] != "Background"
     assert job["Umask"] == 0o077

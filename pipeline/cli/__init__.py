@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import models, nights, reviews, settings, sources
+from pipeline.cli import models, nights, reviews, scheduling, settings, sources
 from pipeline.cli.printing import err, out
 from pipeline.errors import MemoryFault
 
@@ -73,8 +73,10 @@ for command in (
     reviews.retry,
     sources.source,
     sources.sources,
+    scheduling.unschedule,
 ):
     app.command()(command)
 app.command("import")(sources.import_)
+app.add_typer(scheduling.app, name="schedule")
 app.add_typer(models.app, name="model")
 app.add_typer(settings.app, name="config")
