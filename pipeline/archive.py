@@ -72,6 +72,25 @@ class Archive:
         except (OSError, ValueError, LookupError, TypeError, zstandard.ZstdError) as error:
             raise StoreFault(f"the archive file {paths[0]} is damaged: {error}") from error
 
+    def convs(self) -> list[str]:
+        """Every conversation that has a file here, by source, year and month."""
+        found = sorted(self.root.glob(f"*/*/*/[!.]*{_SUFFIX}"))
+        return list(dict.fromkeys(path.name.removesuffix(_SUFFIX) for path in found))
+
+    def remove(self, conv: str) -> None:
+        """Delete the conversation for good. Raises StoreFault when it cannot be deleted."""
+        for path in self._files(conv):
+            try:
+                path.unlink()
+            except OSError as error:
+                raise StoreFault(
+                    f"cannot delete the archive file {path}: {error.strerror or error}"
+                ) from error
+
+    def set_aside(self, conv: str) -> list[Path]:
+        """Rename the conversation's file, which is damaged, so that a new one can be written."""
+        return [path.rename(path.with_name(f"{path.name}.damaged")) for path in self._files(conv)]
+
     def _files(self, conv: str) -> list[Path]:
         return sorted(self.root.glob(f"*/*/*/{conv}{_SUFFIX}"))
 

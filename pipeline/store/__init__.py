@@ -1,10 +1,12 @@
 """memory.sqlite: one connection, one small class per family of tables.
 
-Derived state: `memory rebuild` makes it anew from the archive and its journal. Text stands in one place.
+Derived state: `memory rebuild` makes it anew from the archive and its journal. Text stands in one
+place.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import AbstractContextManager
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +22,12 @@ from pipeline.store.journal import Journal
 from pipeline.store.ledger import Ledger
 from pipeline.store.restoring import Restoring
 from pipeline.store.runs import Runs
+from pipeline.store.soundness import Soundness
+
+_MEND = (
+    "check the folder's permissions and free space; if it is damaged, `memory rebuild` makes it "
+    "anew from the archive and keeps the damaged one aside"
+)
 
 
 class Store:
@@ -34,13 +42,13 @@ class Store:
         try:
             self._connection = connect(path)
         except StoreFault as fault:
-            raise StoreFault(
-                str(fault),
-                mend="check the folder's permissions and free space; if it is damaged, "
-                "`memory rebuild` makes it anew from the archive and keeps the damaged one aside",
-            ) from fault
-        migrate(self._connection, files("pipeline") / "sql" / "memory")
-        self.journal = Journal(self._connection, journal)
+            raise StoreFault(str(fault), mend=_MEND) from fault
+        try:
+            migrate(self._connection, files("pipeline") / "sql" / "memory")
+            self.journal = Journal(self._connection, journal)
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            raise StoreFault(f"the store {path} is damaged: {error}", mend=_MEND) from error
         self.restoring = Restoring(self._connection, self.journal.marks)
         self.conversations = Conversations(self._connection)
         self.chunks = Chunks(self._connection)
@@ -49,6 +57,7 @@ class Store:
         self.ledger = Ledger(self._connection)
         self.holds = Holds(self._connection)
         self.runs = Runs(self._connection)
+        self.soundness = Soundness(self._connection)
 
     def together(self) -> AbstractContextManager[None]:
         """What is written within the block is there as a whole or not at all."""

@@ -72,6 +72,9 @@ class Journal:
                 if marks:
                     _append(self._path, self._frame(marks))
                     self.marks.clear()
+        except sqlite3.DatabaseError as error:
+            self._path = None
+            raise StoreFault(f"memory.sqlite cannot be written down: {error}") from error
         except BaseException:
             self._path = None  # what half a write left at its end would hide the next one
             raise
@@ -87,16 +90,11 @@ class Journal:
         with transaction(self._connection):
             # what is gone is not even named
             self.marks.clear()
-            self._mark_everything()
+            self.mark_everything()
         self.write()
         # killed before this line, the older files are overruled: the new one starts from nothing
         for path in old:
             path.unlink()
-
-    @property
-    def _number(self) -> int:
-        row = self._connection.execute("SELECT number FROM journal_number").fetchone()
-        return int(row["number"])
 
     def settle(self, folder: Path) -> None:
         """All that the files in `folder` say is in the database."""
@@ -105,13 +103,23 @@ class Journal:
             self._connection.execute("UPDATE journal_number SET number = ?", (newest,))
             self.marks.clear()
 
+    def mark_everything(self) -> None:
+        """The next write holds all there is, and overrules what was written before."""
+        self.marks.mark_everything()
+        self._whole = True
+
+    @property
+    def _number(self) -> int:
+        row = self._connection.execute("SELECT number FROM journal_number").fetchone()
+        return int(row["number"])
+
     def _begin(self, folder: Path) -> Path:
         """The file to append to; everything is marked if earlier files are missing."""
         self.refuse_if_behind(folder)
         newest = max(map(_number, journal_files(folder)), default=0)
         with transaction(self._connection):
             if newest < self._number or not newest:
-                self._mark_everything()
+                self.mark_everything()
             number = self._number + 1
             # before the file is there: a file the database does not know means it is an old copy
             self._connection.execute("UPDATE journal_number SET number = ?", (number,))
@@ -121,10 +129,6 @@ class Journal:
         except OSError as error:
             raise _unwritable(folder, error) from error
         return folder / f"{number:08}{_SUFFIX}"
-
-    def _mark_everything(self) -> None:
-        self.marks.mark_everything()
-        self._whole = True
 
     def _frame(self, marks: list[tuple[str, str]]) -> bytes:
         lines = [{"format": FORMAT, "whole": self._whole}, *self.marks.rows(marks)]

@@ -1,0 +1,124 @@
+"""Commits of ours that the journal knows nothing of: what their trailers tell goes to the ledger.
+
+The journal has every publication before its commit is made, so this is for a journal that was lost
+or damaged: without it the chunks of those commits would be folded a second time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from pipeline.chronicle import CHANGELOG
+from pipeline.footnotes import citations_of
+from pipeline.gates import section_words
+from pipeline.history import Commit, History
+from pipeline.markdown import Page, parse
+from pipeline.publish import digest
+from pipeline.records import Bucket, BucketState, Change
+from pipeline.store import Store
+from pipeline.store.ledger import Folding, PageFile
+
+_ARTICLES = "articles/"
+
+
+def adopt(store: Store, history: History, at: datetime) -> int:
+    """Enter every commit that folded chunks and is not in the ledger; return how many.
+
+    What was merged or led in an article, and which claims the commit counted, its trailers do not
+    tell; the sentences it wrote and the words of the article are read from the page.
+    """
+    missing = [commit for commit in history.log() if _is_missing(commit, store)]
+    if not missing:
+        return 0
+    files = history.files([commit.sha for commit in missing])
+    told = history.show(history.head(), CHANGELOG) or ""
+    taken_back = _taken_back(history)
+    for commit in reversed(missing):
+        for path in files[commit.sha]:
+            if path.startswith(_ARTICLES):
+                undone = (commit.trailers["Run"], path) in taken_back
+                _enter(commit, path, store, history, at, told=told, undone=undone)
+    return len(missing)
+
+
+def _is_missing(commit: Commit, store: Store) -> bool:
+    if not {"Run", "Bucket", "Chunks"} <= commit.trailers.keys():
+        return False
+    run, chunks = commit.trailers["Run"], commit.trailers["Chunks"].split()
+    return any(not store.restoring.folded(chunk, run) for chunk in chunks)
+
+
+def _taken_back(history: History) -> set[tuple[str, str]]:
+    """(run, path) of pages that the user has taken back."""
+    return {
+        (commit.trailers["Undoes"], commit.trailers.get("Page", ""))
+        for commit in history.log()
+        if "Undoes" in commit.trailers
+    }
+
+
+def _enter(
+    commit: Commit,
+    path: str,
+    store: Store,
+    history: History,
+    at: datetime,
+    *,
+    told: str,
+    undone: bool,
+) -> None:
+    run, bucket = commit.trailers["Run"], commit.trailers["Bucket"]
+    chunks = tuple(commit.trailers["Chunks"].split())
+    stem = PurePosixPath(path).stem
+    if undone:
+        # its chunks are done with all the same: what was taken back does not come back
+        store.ledger.record(
+            bucket, chunks, run=run, article=stem, commit="", outcome="undone", at=at
+        )
+        return
+    after = history.show(commit.sha, path) or ""
+    before = history.show(history.before(commit.sha), path)
+    page = parse(after)
+    old = set(_cited(parse(before))) if before else set()
+    fresh = {text: convs for text, convs in _cited(page).items() if text not in old}
+    if bucket not in {known.name for known in store.buckets.all()}:
+        store.buckets.save(Bucket(bucket, state=BucketState.CAPTURED), at)
+    folding = Folding(
+        bucket=bucket,
+        chunks=chunks,
+        change=Change(
+            run=run,
+            article=stem,
+            title=commit.subject.partition(": ")[2] or stem,
+            commit=commit.sha,
+            kind="updated" if before else "new",
+            claims=len(fresh),
+            citations=0,
+            superseded=0,
+            sections=(),
+            convs=tuple(dict.fromkeys(conv for convs in fresh.values() for conv in convs)),
+        ),
+        stem=stem,
+        written_hash=digest(after),
+        sentences=tuple(fresh),
+        words=section_words(after),
+        linked=True,
+        reports=f"run {run}" in told,
+    )
+    trailers = dict(commit.trailers)
+    intent = store.ledger.announce(
+        run, PageFile(path, "", after), commit.subject, trailers, folding
+    )
+    store.ledger.settle(intent, commit.sha, at)
+
+
+def _cited(page: Page) -> dict[str, tuple[str, ...]]:
+    """Sentences that cite conversations, with those."""
+    found = {}
+    for block in page.blocks:
+        for sentence in block.sentences:
+            cited = citations_of(page, sentence.marks)
+            if cited:
+                found[sentence.text] = tuple(citation.conv for citation in cited)
+    return found
