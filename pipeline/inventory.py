@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,9 @@ from pathlib import Path
 from pipeline.sources import Source
 from pipeline.store import Store
 from pipeline.store.times import to_text
+
+_DAYS_KEPT = 30  # Claude Code's own default
+_FOR_EVER = 36_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +84,19 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
+def days_kept(environ: Mapping[str, str], home: Path) -> int:
+    """After how many days Claude Code deletes a transcript; 0 or less: it writes none."""
+    folder = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude").expanduser()
+    try:
+        said = json.loads((folder / "settings.json").read_text("utf-8"))
+        return min(int(said.get("cleanupPeriodDays", _DAYS_KEPT)), _FOR_EVER)
+    except (OSError, ValueError, TypeError, AttributeError, OverflowError):
+        return _DAYS_KEPT  # no settings of the user's: the program's own default holds
+
+
 def _purging(home: Path) -> tuple[str, ...]:
     """Claude Code deletes old transcripts; what was not read by then is lost."""
-    days = 30
-    try:
-        settings = json.loads((home / ".claude" / "settings.json").read_text("utf-8"))
-        days = int(settings.get("cleanupPeriodDays", days))
-    except (OSError, ValueError, TypeError, AttributeError):
-        pass  # no settings of the user's: the program's own default holds
+    days = days_kept(os.environ, home)
     return (
         f"transcripts are deleted by Claude Code after {days} days (cleanupPeriodDays in "
         "~/.claude/settings.json); what was read by then stays in the archive",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,24 @@ def connect(path: Path) -> sqlite3.Connection:
             mend="move it aside; it holds derived state and is built again from the archive",
         )
     return connection
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database to look at in passing: nothing is made, checked, migrated or written.
+
+    Raises StoreFault for one that is not there, and for whatever the block cannot read in it.
+    """
+    try:
+        # not mode=ro, which leaves the files of the WAL behind
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=1.0)) as looked:
+            looked.row_factory = sqlite3.Row
+            looked.execute("PRAGMA query_only=ON")
+            yield looked
+    except sqlite3.Error as error:
+        raise StoreFault(
+            f"cannot read {path}: {error}", mend="`memory doctor` says what is wrong with it"
+        ) from error
 
 
 def migrate(connection: sqlite3.Connection, scripts: Traversable) -> None:

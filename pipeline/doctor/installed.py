@@ -1,0 +1,67 @@
+"""The program itself: its settings, prompts and policy, and its name among other packages."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pipeline
+from pipeline.config import config_path
+from pipeline.doctor.checks import Machine, Verdict, fail, ok, warn
+from pipeline.policy import load_policy
+from pipeline.prompts import Prompts
+from pipeline.resources import folder
+
+_OURS = "nightly-memory"
+_CHARACTERS_PER_TOKEN = 4  # of English prose, about
+
+
+def prompts(_machine: Machine) -> Verdict:
+    """The policy, the shipped prompts and your own load and are well-formed."""
+    load_policy()
+    known = _prompts().digests()
+    return ok(f"{len(known)} prompts")
+
+
+def room(machine: Machine) -> Verdict:
+    """`max_prompt_tokens` leaves room for the largest prompt with its window of text."""
+    allowed, window = machine.config.max_prompt_tokens, load_policy().chunk.window_tokens
+    known = _prompts()
+    texts = (
+        (prompt.system, *(text for pair in prompt.examples for text in pair), prompt.user)
+        for prompt in map(known.get, known.digests())
+    )
+    own = max(sum(map(len, parts)) for parts in texts) // _CHARACTERS_PER_TOKEN
+    if allowed < window + own:
+        return warn(
+            f"a prompt may hold {allowed} tokens, but needs about {window + own}: "
+            f"{window} of text and its own words",
+            "raise max_prompt_tokens in the configuration",
+        )
+    return ok(f"{allowed} tokens, about {window + own} are needed")
+
+
+def owner(_machine: Machine) -> Verdict:
+    """No other package or folder on Python's path is named `pipeline`, as this one is."""
+    rivals = sorted(
+        {name for name in packages_distributions().get("pipeline", []) if name != _OURS}
+    )
+    if rivals:
+        return fail(
+            f"{', '.join(rivals)} is installed under the name `pipeline` too",
+            "install nightly-memory in an environment of its own",
+        )
+    here = Path(pipeline.__file__).resolve().parent
+    for entry in sys.path:
+        for other in (Path(entry) / "pipeline", Path(entry) / "pipeline.py"):
+            if other.exists() and other.resolve() != here:
+                return warn(
+                    f"{other} has the same name and may be taken for this program",
+                    "install nightly-memory in an environment of its own",
+                )
+    return ok(str(here))
+
+
+def _prompts() -> Prompts:
+    return Prompts(folder("prompts"), config_path().parent / "prompts")

@@ -1,0 +1,98 @@
+"""Folders and disks: room, and closed to others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline import conditions
+from pipeline.doctor.checks import Machine, Verdict, counted, fail, ok, warn
+
+
+def free(machine: Machine) -> Verdict:
+    """The disks of vault, store and archive have the room that a run asks for."""
+    config = machine.config
+    room = tuple(
+        (place, shutil.disk_usage(_there(place)).free)
+        for place in (config.vault, config.cache_dir, config.data_dir)
+    )
+    if wrong := conditions.reasons(conditions.Machine(free_disk=room), config.night, 0):
+        return fail("; ".join(wrong), "make room: scheduled runs are skipped until then")
+    return ok(f"at least {min(left for _, left in room) / 2**30:.0f} GB")
+
+
+def private(machine: Machine) -> Verdict:
+    """Store, archive, journal and logs can be read by you alone (0600 in 0700)."""
+    open_to_others = list(_open_to_others(machine))
+    if open_to_others:
+        return fail(
+            f"{counted(len(open_to_others), 'file or folder')} open to others, the first "
+            f"{open_to_others[0]}",
+            "memory doctor --fix",
+        )
+    return ok("closed to others")
+
+
+def make_private(machine: Machine) -> str:
+    """Close what `private` found."""
+    count = 0
+    for path in _open_to_others(machine):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        count += 1
+    return f"closed {counted(count, 'file or folder')} to others"
+
+
+def folders(machine: Machine) -> Verdict:
+    """The folders of store, archive and logs are there once a run was, and can be written."""
+    missing = []
+    for place in _folders(machine):
+        above = _there(place)
+        if not os.access(above, os.W_OK | os.X_OK):
+            return fail(f"{above} cannot be written", f"chmod u+wx '{above}'")
+        if not place.is_dir():
+            missing.append(str(place))
+    if missing and machine.config.store_path.is_file():
+        return warn(f"missing: {', '.join(missing)}", "memory doctor --fix")
+    return ok("all there" if not missing else "made by the first run")
+
+
+def make_folders(machine: Machine) -> str:
+    """Make what `folders` misses."""
+    made = [place for place in _folders(machine) if not place.is_dir()]
+    for place in made:
+        place.mkdir(parents=True, mode=0o700)
+    return f"made {', '.join(map(str, made)) or 'nothing'}"
+
+
+def _folders(machine: Machine) -> tuple[Path, ...]:
+    config = machine.config
+    return config.cache_dir, config.archive_dir, config.log_dir
+
+
+def _open_to_others(machine: Machine) -> Iterator[Path]:
+    config = machine.config
+    store = config.store_path
+    for path in (config.cache_dir, *sorted(store.parent.glob(f"{store.name}*"))):
+        if path.exists() and not path.is_symlink() and path.lstat().st_mode & 0o077:
+            yield path
+    for folder in (config.data_dir, config.log_dir):
+        if folder.is_dir() and not folder.is_symlink():
+            yield from _open_below(folder)
+
+
+def _open_below(folder: Path) -> Iterator[Path]:
+    if folder.lstat().st_mode & 0o077:
+        yield folder
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _open_below(Path(entry.path))
+            elif entry.stat(follow_symlinks=False).st_mode & 0o077 and not entry.is_symlink():
+                yield Path(entry.path)
+
+
+def _there(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
