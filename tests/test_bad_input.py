@@ -15,6 +15,7 @@ import zstandard
 
 from pipeline.errors import SourceFault
 from pipeline.projects import Projects
+from pipeline.reading import session as reading_session
 from pipeline.records import Done, Skipped
 from pipeline.sources.chatgpt import ChatGpt
 from pipeline.sources.claude_ai import ClaudeAi
@@ -137,7 +138,7 @@ def test_a_message_longer_than_anybody_writes(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its beginning is kept, up to a word's end, and that is told; a secret is never halved."""
-    monkeypatch.setattr(ingest, "_LONGEST", 1000)
+    monkeypatch.setattr(reading_session, "_LONGEST", 1000)
     secret = "gh" + "p_" + "A1b2C3d4" * 5
     dump = "Look at this: " + "word " * 195 + secret + " more"
     path = write_lines(house.claude / "p" / f"{V4}.jsonl", [said("user", 0, dump), TALK[1]])

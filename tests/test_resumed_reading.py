@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import SourceFault
+from pipeline.reading.discovery import start_of
 from pipeline.records import Session
 from pipeline.sources import Source
 from pipeline.sources.claude_code import ClaudeCode
@@ -80,7 +81,7 @@ def test_the_growth_series_is_read_on_not_again(tmp_path: Path) -> None:
     ):
         house.put(data / file, path, age=99 - step)
         (job,) = ingest.pending(house.desk)
-        starts.append(ingest._start(job))
+        starts.append(start_of(job))
         house.night()
     house.desk.store.close()
     assert starts[0] == 0 < starts[1] < starts[2] < starts[3]
