@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline.config import load_config
+from pipeline.reading.discovery import there_since
 from pipeline.records import Skipped
-from pipeline.stages import ingest
 from tests.support_ingest import BEGAN, TALK, V4, House, new_house, said
 from tests.support_transcripts import write_lines
 
@@ -84,7 +84,7 @@ def test_a_session_that_goes_on_after_its_fork_still_came_first() -> None:
     restored = SimpleNamespace(st_mtime_ns=5 * 10**9, st_birthtime=99.0)
     elsewhere = SimpleNamespace(st_mtime_ns=60 * 10**9)
     found = [elsewhere, fork, restored, origin]
-    assert sorted(found, key=ingest._there_since) == [restored, origin, fork, elsewhere]  # type: ignore[arg-type]
+    assert sorted(found, key=there_since) == [restored, origin, fork, elsewhere]  # type: ignore[arg-type]
 
 
 def test_a_fork_that_kept_writing_to_the_old_file(house: House) -> None:
