@@ -37,7 +37,8 @@ def notify(title: str, text: str, ask: Ask) -> bool:
     title, text = _shown(title), _shown(text)
     if sys.platform == "darwin":
         lines = [word for line in _SCRIPT for word in ("-e", line)]
-        argv = ["osascript", *lines, "--", title, text]
+        # it documents no end of options; the first word that is none ends them
+        argv = ["osascript", *lines, title.lstrip("- "), text]
     else:
         # a body is markup by the desktops' agreement, a title is not
         argv = ["notify-send", "--app-name=nightly-memory", "--", title, html.escape(text)]

@@ -35,10 +35,10 @@ def test_on_a_mac_the_words_are_arguments(monkeypatch: pytest.MonkeyPatch) -> No
     """The script is the same whatever is said; title and text follow it as words."""
     monkeypatch.setattr(sys, "platform", "darwin")
     plain, nasty = Heard(), Heard()
-    assert notify("Title", "Text", plain) and notify("-e", NASTY, nasty)
-    assert plain.argv[0] == "osascript" and plain.argv[-3:] == ["--", "Title", "Text"]
+    assert notify("Title", "Text", plain) and notify("-e Title", NASTY, nasty)
+    assert plain.argv[0] == "osascript" and plain.argv[-2:] == ["Title", "Text"]
     assert nasty.argv[:-2] == plain.argv[:-2]
-    assert nasty.argv[-2:] == ["-e", '" end run `rm` $(x) ? <b>&']
+    assert nasty.argv[-2:] == ["e Title", '" end run `rm` $(x) ? <b>&']
 
 
 def test_on_linux_the_text_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:

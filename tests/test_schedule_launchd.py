@@ -511,3 +511,10 @@ def test_recordings_are_whole() -> None:
     """Each has what was asked, a code and both outputs."""
     for path in (FIXTURES / "launchctl").glob("*.json"):
         assert recorded(f"launchctl/{path.stem}").code in range(256)
+
+
+def test_every_known_refusal_is_documented() -> None:
+    """docs/schedule.md has the table's numbers and meanings."""
+    page = (FIXTURES.parent / "docs" / "schedule.md").read_text(encoding="utf-8")
+    for code, told in advice.KNOWN.items():
+        assert f"| {code} | {told.meaning} |" in page

@@ -38,7 +38,7 @@ def console_script() -> Path:
     folders = [str(Path(sys.executable).parent), sysconfig.get_path("scripts"), user]
     for folder in folders:
         script = Path(folder) / COMMAND
-        if os.access(script, os.X_OK):
+        if script.is_file() and os.access(script, os.X_OK):
             return _writable(script)
     raise ConfigFault(
         f"the command `{COMMAND}` of {sys.executable} is not in {' or '.join(folders)}",

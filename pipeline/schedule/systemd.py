@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipeline.errors import EXIT_STOPPED, BusyFault, ConfigFault, MemoryFault
+from pipeline.errors import EXIT_SKIPPED, EXIT_STOPPED, BusyFault, ConfigFault, MemoryFault
 from pipeline.schedule import times
 from pipeline.schedule.files import bytes_of, remove_file, replace_file
 from pipeline.schedule.jobs import Installed, Job, Pause, Plan, ProcessType, State
@@ -80,8 +80,8 @@ def render(job: Job) -> dict[str, str]:
         "TimeoutStopSec=60\n"
         "# SIGTERM to the run alone, not to the git it may be waiting for\n"
         "KillMode=mixed\n"
-        "# stopped by its time budget, with work left for the next night\n"
-        f"SuccessExitStatus={EXIT_STOPPED}\n\n"
+        "# stopped by its time budget, or skipped as it was asked to: no failure\n"
+        f"SuccessExitStatus={EXIT_STOPPED} {EXIT_SKIPPED}\n\n"
         f"[X-Nightly-Memory]\nJob={json.dumps(record)}\n"
     )
     timer = (
