@@ -222,7 +222,6 @@ def _home(roots: dict[str, list[str]] | None = None) -> Iterator[tuple[Desk, Pat
         desk = assemble.desk(
             config,
             models=assemble.Models(_no_model, None),
-            since=None,
             say=lambda _event: None,
         )
         yield desk, root / "claude"

@@ -12,8 +12,8 @@ from benchmarks.sessions import write_session
 from pipeline import assemble, orchestrator
 from pipeline.assemble import Models
 from pipeline.config import Config, load_config
+from pipeline.control import Control
 from pipeline.history import History
-from pipeline.orchestrator import Control
 from pipeline.records import Claim
 from pipeline.resources import folder
 from pipeline.results import RunResults
@@ -120,7 +120,6 @@ class House:
         desk = assemble.desk(
             self.config,
             models=self._models,
-            since=None,
             say=lambda _event: None,
             now=lambda: at,
         )

@@ -40,11 +40,11 @@ def run(arguments: list[str]) -> int:
         names = ", ".join(one.name for one in COMMANDS)
         sys.stderr.write(f"{NAME}: there is no command {arguments[0]!r}\n  it is one of: {names}\n")
         return 2
-    values = vars(_parser(command).parse_args(arguments[1:]))
+    values = vars(parser(command).parse_args(arguments[1:]))
     wants_json = values.pop("json")
     call = Call(values, Path.cwd(), os.environ, Path.home())
     try:
-        answer = command.run(call)
+        answer = command.carry_out(call)
     except MemoryFault as fault:
         sys.stderr.write(f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else ""))
         return fault.exit_code
@@ -52,7 +52,8 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _parser(command: Command) -> argparse.ArgumentParser:
+def parser(command: Command) -> argparse.ArgumentParser:
+    """What reads the arguments of this command; help is not among them."""
     parser = argparse.ArgumentParser(
         prog=f"{NAME} {command.name}", allow_abbrev=False, add_help=False
     )
@@ -74,3 +75,7 @@ def _parser(command: Command) -> argparse.ArgumentParser:
             )
     parser.add_argument("--json", action="store_true")
     return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -30,7 +30,7 @@ from pipeline.models.mlx import MlxModel
 from pipeline.policy import load_policy
 from pipeline.prompts import Prompts
 from pipeline.publish import Press
-from pipeline.records import BadLine, Event
+from pipeline.records import BadLine, Event, Span
 from pipeline.resources import folder
 from pipeline.results import RunResults
 from pipeline.review import Reviewer
@@ -80,14 +80,15 @@ def mlx_model(config: Config, *, account: Account) -> MlxModel:
     name, _ = chosen_model(config)
     return MlxModel(
         name,
-        _place(name, config),
+        place(name, config),
         account=account,
         max_prompt_tokens=config.max_prompt_tokens,
         batch=config.batch,
     )
 
 
-def _place(name: str, config: Config) -> Path:
+def place(name: str, config: Config) -> Path:
+    """The folder a model is in, or would be once fetched. Raises ModelFault for no model's name."""
     found = resolve(name)
     return found if isinstance(found, Path) else config.models_dir / folder_name(found)
 
@@ -96,21 +97,21 @@ def real_models(config: Config) -> Models:
     """The configured models, each missed at its first call if it was not fetched."""
     embedder = None
     if config.embedder != "none":
-        embedder = MiniLM(config.embedder, _place(config.embedder, config))
-    _place(chosen_model(config)[0], config)  # a name that means nothing is said at once
+        embedder = MiniLM(config.embedder, place(config.embedder, config))
+    place(chosen_model(config)[0], config)  # a name that means nothing is said at once
     return Models(lambda account: mlx_model(config, account=account), embedder)
 
 
 def check_model(config: Config) -> list[Finding]:
     """What `memory model check` finds of the configured model: its files, then how it works."""
     name, _ = chosen_model(config)
-    model, place = resolve(name), _place(name, config)
+    model, there = resolve(name), place(name, config)
     findings = []
-    if (place / MANIFEST).is_file():
-        wrong = check_files(place)
+    if (there / MANIFEST).is_file():
+        wrong = check_files(there)
         findings.append(Finding("files", "; ".join(wrong) or "as they were fetched", not wrong))
     if isinstance(model, RegistryModel) and model.kind == "encoder":
-        return findings + check_embedder(MiniLM(name, place))
+        return findings + check_embedder(MiniLM(name, there))
     return findings + check(mlx_model(config, account=lambda _call: None))
 
 
@@ -138,13 +139,14 @@ def desk(
     config: Config,
     *,
     models: Models,
-    since: datetime | None,
     say: Say,
+    span: Span | None = None,
     now: Clock = utc_now,
     rehearsing: Config | None = None,
 ) -> Desk:
     """Open everything and begin a run. Raises ConfigFault when there is no vault yet.
 
+    span: the conversations that are worked on; None for those since the first night's horizon.
     rehearsing: the real config when `config` is that of a rehearsal.
     """
     real = rehearsing or config
@@ -154,7 +156,9 @@ def desk(
     # whatever can be wrong with the settings is said before a run is begun
     prompts = Prompts(folder("prompts"), config_path().parent / "prompts")
     sources(config)
-    store = Store(config.store_path)
+    # what a rehearsal did is not written down
+    store = Store(config.store_path, None if rehearsing else config.journal_dir)
+    store.journal.refuse_if_behind(real.journal_dir)
     moment = now()
     run = store.runs.begin(
         moment,
@@ -166,7 +170,7 @@ def desk(
     return Desk(
         run=run,
         started_at=moment,
-        since=since or _horizon(store, config),
+        span=span or Span(since=horizon(store, config)),
         config=config,
         own_folders=(real.vault, real.cache_dir),
         policy=load_policy(),
@@ -204,7 +208,7 @@ def reviewer(config: Config, *, now: Clock = utc_now) -> Iterator[Reviewer]:
     """What deciding by day needs, opened for the block. Raises ConfigFault without a vault."""
     if not (config.vault / ".git").is_dir():
         raise ConfigFault(f"there is no vault at {config.vault}", mend="run `memory init` first")
-    store = Store(config.store_path)
+    store = Store(config.store_path, config.journal_dir)
     try:
         press = Press(store, Vault(config.vault), History(config.vault), config.commit_user_edits)
         yield Reviewer(press, load_policy(), config.zone, now)
@@ -212,11 +216,15 @@ def reviewer(config: Config, *, now: Clock = utc_now) -> Iterator[Reviewer]:
         store.close()
 
 
-def _horizon(store: Store, config: Config) -> datetime | None:
-    """Where the first night began to look: a fixed day, so that missed nights lose nothing."""
-    if config.since_days is None:
+def horizon(store: Store, config: Config) -> datetime | None:
+    """Where the first night began to look: a fixed day, so that missed nights lose nothing.
+
+    None when there is no such day: all is looked at, or there was no night yet.
+    """
+    first = store.runs.first_started()
+    if config.since_days is None or not first:
         return None
-    return from_text(store.runs.first_started()) - timedelta(days=config.since_days)
+    return from_text(first) - timedelta(days=config.since_days)
 
 
 @contextmanager

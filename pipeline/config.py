@@ -197,6 +197,14 @@ class NightConfig(Table):
     )
 
 
+class ProjectConfig(Table):
+    """The memory of a project: `anvil-memory` and `memory project`."""
+
+    types: list[str] = Field(
+        default=[], description="Kinds of observations beside those that are there already."
+    )
+
+
 class Config(BaseSettings):
     """All settings of one run. Frozen; made by `load_config`."""
 
@@ -276,6 +284,10 @@ class Config(BaseSettings):
     )
     ingest: IngestConfig = Field(
         default=IngestConfig(), description="What is taken from the transcripts."
+    )
+    project: ProjectConfig = Field(
+        default=ProjectConfig(),
+        description="The memory of a project: `anvil-memory` and `memory project`.",
     )
 
     @classmethod

@@ -13,7 +13,7 @@ from pipeline.history import History
 from pipeline.models import Embedder, Model
 from pipeline.policy import Policy
 from pipeline.prompts import Prompts
-from pipeline.records import Event
+from pipeline.records import Event, Span
 from pipeline.results import RunResults
 from pipeline.sources import Source
 from pipeline.store import Store
@@ -24,8 +24,7 @@ from pipeline.vault import Vault
 class Desk:
     """The concrete parts of one run.
 
-    run: the run's id. started_at: aware UTC. since: conversations not updated after it are left
-    alone; None = all.
+    run: the run's id. started_at: aware UTC. span: the conversations that are worked on.
     own_folders: the real vault and cache, also in a rehearsal: sessions in them are our own.
     now: the clock, aware UTC. embedder: None when none is installed (chunking and placement then
     go by words alone). results: what the run did so far. say: tells whoever watches.
@@ -33,7 +32,7 @@ class Desk:
 
     run: str
     started_at: datetime
-    since: datetime | None
+    span: Span
     config: Config
     own_folders: tuple[Path, ...]
     policy: Policy

@@ -241,6 +241,38 @@ class History:
         start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
         return self._diff(start, new, "--", *paths)
 
+    def mentions(self, text: str) -> list[Commit]:
+        """Commits, on any branch, that brought this text into a page or took it out."""
+        if not self.head():
+            return []
+        fields = self._git(
+            "log", "--all", "-z", "--format=tformat:%H%x00%B", f"-S{text}", "--"
+        ).split("\0")
+        return [
+            _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
+        ]
+
+    def bundle(self, path: Path) -> bool:
+        """Write all commits, branches and tags to one file; False before the first commit."""
+        if not self.head():
+            return False
+        self._git("bundle", "create", str(path), "--all", "HEAD")
+        return True
+
+    def unbundle(self, path: Path, head: str, branch: str) -> None:
+        """Make the repository with what `bundle` wrote, at the commit `head`; no file is put out.
+
+        branch: the one that is checked out, "" for none.
+        """
+        self.init()
+        self._git("bundle", "verify", str(path))
+        self._git("fetch", "--quiet", "--update-head-ok", str(path), "+refs/*:refs/*", "HEAD")
+        if branch:
+            self._git("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+        else:
+            self._git("update-ref", "--no-deref", "HEAD", head)
+        self._git("read-tree", "HEAD")
+
     def git_dir(self) -> Path:
         """The repository's own folder, absolute."""
         return Path(self._git("rev-parse", "--absolute-git-dir").rstrip("\n"))

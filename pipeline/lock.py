@@ -3,30 +3,92 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import IO
 
-from pipeline.errors import BusyFault
+import psutil
+
+from pipeline.errors import BusyFault, StoreFault
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who wrote itself into the lock file: a process, by its number and when it started."""
+
+    pid: int
+    started: float
+
+    @property
+    def alive(self) -> bool:
+        """Whether that very process still runs; numbers are given out again."""
+        try:
+            return abs(psutil.Process(self.pid).create_time() - self.started) < 2
+        except psutil.Error:
+            return False
+
+    def __str__(self) -> str:
+        return f"process {self.pid}, started {datetime.fromtimestamp(self.started):%Y-%m-%d %H:%M}"
 
 
 @contextmanager
-def one_run(path: Path) -> Iterator[None]:
-    """Hold the lock file `path` for the block. Raises BusyFault that names whoever holds it."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # not truncated on open: the holder's number has to stay readable for whoever comes second
-    with path.open("a+", encoding="utf-8") as file:
+def one_run(path: Path) -> Iterator[Holder | None]:
+    """Hold the lock file `path` for the block; yields the run before it, if that one was killed.
+
+    Raises BusyFault that names whoever holds it, StoreFault when the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # not truncated on open: the holder has to stay readable for whoever comes second
+        file = path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise StoreFault(
+            f"cannot write the lock file {path}: {error.strerror or error}",
+            mend="check the folder's permissions and free space",
+        ) from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
             raise BusyFault(
-                f"another run is at work (process {holder})",
+                f"another run is at work ({_written(file) or 'unknown process'})",
                 mend="wait until it is done; `memory status` shows how it goes",
             ) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        yield
+        killed = _written(file)
+        me = psutil.Process()
+        _write(file, json.dumps({"pid": me.pid, "started": me.create_time()}))
+        try:
+            yield killed
+        finally:
+            _write(file, "")
+
+
+def holder(path: Path) -> Holder | None:
+    """Who holds the lock now, if anyone. Takes no lock itself: a run that begins must get it."""
+    try:
+        with path.open("r", encoding="utf-8") as file:
+            found = _written(file)
+    except OSError:
+        return None
+    return found if found and found.alive else None
+
+
+def _written(file: IO[str]) -> Holder | None:
+    file.seek(0)
+    try:
+        said = json.loads(file.read())
+        return Holder(int(said["pid"]), float(said["started"]))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _write(file: IO[str], text: str) -> None:
+    file.truncate(0)
+    file.write(text)
+    file.flush()
+    os.fsync(file.fileno())

@@ -7,15 +7,13 @@ of the time budget stops the run between two writes.
 from __future__ import annotations
 
 import logging
-import signal
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import PurePath
-from types import FrameType
 from typing import Any
 
+from pipeline.backlog import Passes, left, news
+from pipeline.control import Control, StageOver, Stopped
 from pipeline.desk import Desk
 from pipeline.errors import InvalidReply, MemoryFault, ModelFault, PromptTooLong, StoreFault
 from pipeline.publish import Press, heal
@@ -27,91 +25,55 @@ STAGES: tuple[Stage, ...] = (ingest, chunk, cluster, synthesize, wikify, changel
 _LOG = logging.getLogger(__name__)
 
 
-class Stopped(BaseException):
-    """A signal or the end of the budget; not an Exception, so that no job can swallow it."""
-
-
-class Control:
-    """Tells the loop when to stop: at once while nothing is being written, else after the write."""
-
-    def __init__(self, max_minutes: float) -> None:
-        self._deadline = time.monotonic() + max_minutes * 60
-        self._writing = False
-        self._asked = ""
-
-    def check(self) -> None:
-        """Raise Stopped if it is time to."""
-        if self._asked:
-            raise Stopped(self._asked)
-        if time.monotonic() > self._deadline:
-            raise Stopped("the time budget is spent")
-
-    @contextmanager
-    def write(self) -> Iterator[None]:
-        """A write that a signal must not cut in two."""
-        self._writing = True
-        try:
-            yield
-        finally:
-            self._writing = False
-        self.check()
-
-    @contextmanager
-    def signals(self) -> Iterator[None]:
-        """Take SIGTERM and SIGINT for the length of the block."""
-        before = {s: signal.signal(s, self._on_signal) for s in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self._asked = f"stopped by {signal.Signals(number).name}"
-        if not self._writing:
-            raise Stopped(self._asked)
-
-
-def run(desk: Desk, control: Control, only: str = "") -> str:
+def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> str:
     """Do all stages, or the one named `only`; return the run's status and record it.
 
     Status: "nothing", "done", "partial" (some jobs failed), "stopped" or "failed". A fault that
-    ends the run is recorded, told in the changelog, and raised again.
+    ends the run is recorded, told in the changelog, and raised again. A budget that ends while the
+    backlog is worked on has done what the night is for: that is not "stopped".
     """
     press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
     fault: MemoryFault | None = None
     stopped = fit = False
+    passed = 0
     before = desk.history.head()
-    try:
-        with control.signals():
-            desk.history.refuse_if_unfit()
-            fit = True
-            with control.write():
-                for line in (*heal(press, desk.now()), *follow_renames(desk.store, desk.vault)):
-                    desk.say(Event("heal", 1, 1, line))
-            desk.results.problems.extend(
-                f"Meta/{name} is missing: the shipped page stands in for it"
-                for name in desk.vault.missing_meta()
-            )
-            for stage in STAGES:
-                if only in ("", stage.NAME) and stage is not changelog:
-                    _run_stage(stage, desk, control)
-    except Stopped as stop:
-        stopped = True
-        desk.results.failure = str(stop)
-    except MemoryFault as error:
-        fault = error
-        desk.results.failure = str(error)
-    finally:
-        desk.model.close()
-    # in the middle of a merge not even the changelog is committed
-    if fit and only in ("", changelog.NAME):
-        fault = _tell(desk, fault)
-    after = desk.history.head()
-    status = _status(desk, fault, stopped, changed=before != after)
-    desk.store.runs.finish(
-        desk.run, desk.now(), status=status, vault=after, results=desk.results.as_json()
-    )
+    control.spent = lambda: desk.store.runs.spent(desk.run)["output_tokens"]
+    with control.signals():
+        try:
+            try:
+                desk.history.refuse_if_unfit()
+                fit = True
+                with control.write():
+                    for line in (*heal(press, desk.now()), *follow_renames(desk.store, desk.vault)):
+                        desk.say(Event("heal", 1, 1, line))
+                control.heed()
+                desk.results.problems.extend(
+                    f"Meta/{name} is missing: the shipped page stands in for it"
+                    for name in desk.vault.missing_meta()
+                )
+                for part in passes(desk):
+                    stopped |= _all_stages(part, control, only)
+                    passed += 1
+            finally:
+                control.conclude()
+                desk.model.close()
+        except Stopped as stop:
+            desk.results.asked = stop.asked
+            stopped |= stop.asked or passed == 0
+            desk.results.failure = str(stop)
+        except MemoryFault as error:
+            fault = error
+            desk.results.failure = str(error)
+        desk.results.backlog = left(desk)
+        # in the middle of a merge not even the changelog is committed
+        if fit and only in ("", changelog.NAME):
+            fault = _tell(desk, fault)
+        after = desk.history.head()
+        status = _status(desk, fault, stopped, changed=before != after)
+        desk.store.runs.finish(
+            desk.run, desk.now(), status=status, vault=after, results=desk.results.as_json()
+        )
+        desk.store.journal.write()
     if fault is not None:
         raise fault
     return status
@@ -136,12 +98,32 @@ def _status(desk: Desk, fault: MemoryFault | None, stopped: bool, *, changed: bo
     return "done" if changed or desk.results.counts else "nothing"
 
 
+def _all_stages(desk: Desk, control: Control, only: str) -> bool:
+    """Every stage up to the changelog; whether one of them ran out of its own time."""
+    over = False
+    for stage in STAGES:
+        if only not in ("", stage.NAME) or stage is changelog:
+            continue
+        minutes = desk.config.night.stage_minutes
+        try:
+            with control.stage(minutes):
+                _run_stage(stage, desk, control)
+        except StageOver:
+            over = True
+            desk.results.problems.append(
+                f"the stage {stage.NAME} was stopped after {minutes} minutes; the next run goes on"
+            )
+    return over
+
+
 def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
     """Work through what is pending, and through what that makes pending, until nothing is left."""
     tried: set[str] = set()
     done: dict[str, Any] = {}
     while True:
         control.check()
+        with control.write():
+            desk.store.journal.write()
         resting = desk.resting(stage.NAME) | tried
         # The very job that was done or skipped is not taken again; one of the same name that has
         # other work in it, as the rest of a long fold, is.
@@ -173,6 +155,8 @@ def _run_stage(stage: Stage, desk: Desk, control: Control) -> None:
                         _speed(spent, desk.store.runs.spent(desk.run)),
                     )
                 )
+                # after it is recorded; what else the batch computed is kept unless a signal came
+                control.heed()
 
 
 def _speed(before: dict[str, float], after: dict[str, float]) -> float:

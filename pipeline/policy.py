@@ -72,6 +72,12 @@ class SynthesizePolicy(Table):
     entailment: bool
 
 
+class NightPolicy(Table):
+    """Table [night]."""
+
+    slice: Count
+
+
 class GatePolicy(Table):
     """Table [gate]."""
 
@@ -102,6 +108,7 @@ class Policy(Table):
     cluster: ClusterPolicy
     synthesize: SynthesizePolicy
     gate: GatePolicy
+    night: NightPolicy
     wikify: WikifyPolicy
     headings: dict[str, str]
 

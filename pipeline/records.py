@@ -112,6 +112,17 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """Conversations last updated from `since` to `until`, both included; None sets no bound."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+ALWAYS = Span()
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A contiguous run of messages on one topic: positions first..last, both included.
 

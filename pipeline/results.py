@@ -18,6 +18,8 @@ class RunResults:
     refused: (claim, reason) of claims that form or support refused. held: (article, reasons).
     problems: sentences about what could not be read or obeyed, or waits on a Talk page.
     failure: what ended the run before its time, "" if nothing did.
+    backlog: conversations from before the first night's horizon that are not worked on yet.
+    scheduled: whether the run was the schedule's, not the user's. asked: whether a signal ended it.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -26,6 +28,9 @@ class RunResults:
     held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     failure: str = ""
+    backlog: int = 0
+    scheduled: bool = False
+    asked: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The versioned form."""
@@ -37,4 +42,7 @@ class RunResults:
             "held": [[article, list(reasons)] for article, reasons in self.held],
             "problems": list(self.problems),
             "failure": self.failure,
+            "backlog": self.backlog,
+            "scheduled": self.scheduled,
+            "asked": self.asked,
         }

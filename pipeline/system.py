@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 NOT_THERE = 127  # what a shell answers for a program it cannot find
@@ -39,3 +42,24 @@ def ask(argv: Sequence[str], *, given: str = "", seconds: float = 20.0) -> Answe
     except subprocess.TimeoutExpired:
         return Answer(TOO_LATE, err=f"{argv[0]}: no answer within {seconds:g} s")
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def awake(command: Sequence[str] = ("caffeinate", "-i", "-w")) -> Iterator[None]:
+    """Keep a Mac from idle sleep for the block; elsewhere, or where that fails, do nothing.
+
+    caffeinate is told our process number to wait for, so that it never outlives a killed run.
+    """
+    if sys.platform != "darwin":
+        yield
+        return
+    try:
+        keeper = subprocess.Popen([*command, str(os.getpid())], stdin=subprocess.DEVNULL)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        keeper.terminate()
+        keeper.wait()

@@ -66,7 +66,7 @@ class House:
     def talks(self) -> dict[str, list[Message]]:
         """Session id → messages."""
         store = self.desk.store.conversations
-        return {c.session_id: store.messages(c.conv) for c in store.to_chunk(None)}
+        return {c.session_id: store.messages(c.conv) for c in store.to_chunk()}
 
     def texts(self) -> dict[str, list[str]]:
         return {session: [m.text for m in said] for session, said in self.talks().items()}
@@ -95,7 +95,6 @@ def new_house(root: Path, **ingest_settings: object) -> House:
     desk = assemble.desk(
         config,
         models=assemble.Models(lambda account: CannedModel(), None),
-        since=None,
         say=lambda event: None,
         now=lambda: clock[0],
     )

@@ -14,9 +14,9 @@ from pathlib import Path
 from benchmarks.sessions import write_session as write_session
 from pipeline import assemble, orchestrator
 from pipeline.config import Config, load_config
+from pipeline.control import Control
 from pipeline.history import History
 from pipeline.models import Ask, Choice, Reply
-from pipeline.orchestrator import Control
 from pipeline.resources import folder
 from pipeline.results import RunResults
 from pipeline.vault import Vault
@@ -194,7 +194,6 @@ def run_night(
     desk = assemble.desk(
         config,
         models=assemble.Models(model, HashEmbedder()),
-        since=None,
         say=lambda event: None,
         now=lambda: at,
     )

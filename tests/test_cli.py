@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import cli
+from pipeline.lock import one_run
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -59,13 +60,10 @@ def test_a_second_start_says_so(home: Path) -> None:
     """P12: one run at a time; exit 8."""
     run("init")
     lock = home / ".cache" / "nightly-memory" / "run.lock"
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write("4711")
-        file.flush()
+    with one_run(lock):
         done = run("synthesize")
     assert done.returncode == 8
-    assert "4711" in done.stderr
+    assert f"process {os.getpid()}" in done.stderr
 
 
 def test_a_missing_model_is_named_with_its_cure(home: Path) -> None:

@@ -257,7 +257,7 @@ def test_the_same_id_in_two_sources_is_two_conversations(house: House) -> None:
     entry = {"type": "message", "message": {"role": "user", "content": "hello"}}
     write_lines(house.pi / "a.jsonl", [{"type": "session", "id": V4}, entry])
     house.night()
-    assert len(house.desk.store.conversations.to_chunk(None)) == 2
+    assert len(house.desk.store.conversations.to_chunk()) == 2
 
 
 def test_a_message_redacted_otherwise_is_not_doubled(house: House) -> None:
@@ -439,7 +439,7 @@ def test_a_title_is_one_short_line(house: House) -> None:
     text = "# Sowing\n\n## References\n" + "very " * 60 + "deep"
     write_lines(house.claude / "p" / f"{V4}.jsonl", [said("user", 0, text)])
     house.night()
-    (talk,) = house.desk.store.conversations.to_chunk(None)
+    (talk,) = house.desk.store.conversations.to_chunk()
     assert talk.title.startswith("# Sowing ## References very very")
     assert len(talk.title) <= 120
     assert "\n" not in talk.title

@@ -115,7 +115,7 @@ def test_sessions_begun_within_a_minute_are_two(house: House) -> None:
         write_lines(path, [said("user", 0, f"session {number}", uuid=ident)])
     house.night()
     assert house.texts() == {ident: [f"session {n}"] for n, ident in enumerate(ids)}
-    convs = {c.session_id: c.conv for c in house.desk.store.conversations.to_chunk(None)}
+    convs = {c.session_id: c.conv for c in house.desk.store.conversations.to_chunk()}
     assert convs == {ident: ident[-8:] for ident in ids}
 
 
@@ -164,7 +164,7 @@ def test_what_an_editor_puts_in_front_is_no_title(house: House) -> None:
     ]
     write_lines(house.codex / "rollout-c.jsonl", rows)
     house.night()
-    (talk,) = house.desk.store.conversations.to_chunk(None)
+    (talk,) = house.desk.store.conversations.to_chunk()
     assert talk.title == "Sow it."
 
 

@@ -134,7 +134,6 @@ def _desk(config: Config, model: CannedModel) -> Iterator[Desk]:
     desk = assemble.desk(
         config,
         models=assemble.Models(lambda account: model, HashEmbedder()),
-        since=None,
         say=lambda event: None,
         now=lambda: NIGHT,
     )

@@ -154,7 +154,6 @@ def a_desk(model: CannedModel) -> Desk:
     return assemble.desk(
         make_vault(),
         models=assemble.Models(lambda account: model, HashEmbedder()),
-        since=None,
         say=lambda event: None,
         now=lambda: NIGHT,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import StoreFault
-from pipeline.records import Action, Conversation, Message, Role
+from pipeline.records import Action, Conversation, Message, Role, Span
 from pipeline.sqlite import connect, migrate
 from pipeline.store.conversations import Conversations, FileState
 from pipeline.store.times import from_text, to_text
@@ -102,17 +102,17 @@ def test_a_message_of_another_conversation_is_never_stolen(store: Conversations)
 def test_a_conversation_is_chunked_again_only_when_it_grew(store: Conversations) -> None:
     """It is due when new, not after chunking, and due again with any message it gains."""
     store.save(TALK, [said(0)], file(), archived_at=NOW)
-    assert [c.conv for c in store.to_chunk(None)] == ["aaaa1111"]
+    assert [c.conv for c in store.to_chunk()] == ["aaaa1111"]
     store.mark_chunked("aaaa1111", TALK.updated_at)
-    assert store.to_chunk(None) == []
+    assert store.to_chunk() == []
     store.save(TALK, [], file(size=11), archived_at=NOW)
-    assert store.to_chunk(None) == []
+    assert store.to_chunk() == []
     # a message that is no newer than those chunked: a branch of the tree, or a late file
     store.save(TALK, [replace(said(1), at=BEGUN)], file(size=12), archived_at=NOW)
-    assert [c.conv for c in store.to_chunk(None)] == ["aaaa1111"]
+    assert [c.conv for c in store.to_chunk()] == ["aaaa1111"]
     store.mark_chunked("aaaa1111", TALK.updated_at)
     store.save(replace(TALK, updated_at=said(2).at), [said(2)], file(size=13), archived_at=NOW)
-    assert [c.conv for c in store.to_chunk(None)] == ["aaaa1111"]
+    assert [c.conv for c in store.to_chunk()] == ["aaaa1111"]
 
 
 def test_conversations_come_oldest_first_and_from_a_day_on(store: Conversations) -> None:
@@ -122,8 +122,8 @@ def test_conversations_come_oldest_first_and_from_a_day_on(store: Conversations)
     )
     store.save(later, [said(0, "bbbb2222")], file("bbbb2222"), archived_at=NOW)
     store.save(TALK, [said(0)], file(), archived_at=NOW)
-    assert [c.conv for c in store.to_chunk(None)] == ["aaaa1111", "bbbb2222"]
-    assert [c.conv for c in store.to_chunk(BEGUN + timedelta(days=2))] == ["bbbb2222"]
+    assert [c.conv for c in store.to_chunk()] == ["aaaa1111", "bbbb2222"]
+    assert [c.conv for c in store.to_chunk(Span(since=BEGUN + timedelta(days=2)))] == ["bbbb2222"]
 
 
 def test_a_failed_read_is_counted_and_forgotten_after_a_good_one(store: Conversations) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.identity import claim_id
-from pipeline.records import Assignment, Bucket, BucketState, Change, Claim, ClaimKind
+from pipeline.records import Assignment, Bucket, BucketState, Change, Claim, ClaimKind, Span
 from pipeline.store import Store
 from pipeline.store.ledger import Folding, PageFile
 from tests.support_store import START, chunk, fill, opened
@@ -61,11 +61,11 @@ def folding(bucket: str, chunks: tuple[str, ...]) -> Folding:
 
 def test_oldest_message_first(store: Store) -> None:
     """The latest statement must be the last one folded, whatever order the files were read in."""
-    assert [c.conv for c in store.conversations.to_chunk(None)] == ["aaaaaaaa", "bbbbbbbb"]
+    assert [c.conv for c in store.conversations.to_chunk()] == ["aaaaaaaa", "bbbbbbbb"]
     for conv in ("bbbbbbbb", "aaaaaaaa"):
         store.chunks.replace_tail(conv, [chunk(store, conv, 0, 3)])
-    assert [c.conv for c in store.chunks.to_cluster(None)] == ["aaaaaaaa", "bbbbbbbb"]
-    assert [c.conv for c in store.chunks.to_cluster(LATER)] == ["bbbbbbbb"]
+    assert [c.conv for c in store.chunks.to_cluster()] == ["aaaaaaaa", "bbbbbbbb"]
+    assert [c.conv for c in store.chunks.to_cluster(Span(since=LATER))] == ["bbbbbbbb"]
 
 
 def test_a_chunk_without_claims_or_bucket_is_not_asked_again(store: Store) -> None:
@@ -73,14 +73,14 @@ def test_a_chunk_without_claims_or_bucket_is_not_asked_again(store: Store) -> No
     made = chunk(store, "aaaaaaaa", 0, 3)
     store.chunks.replace_tail("aaaaaaaa", [made])
     store.buckets.assign(made.id, [])
-    assert store.chunks.to_cluster(None) == []
+    assert store.chunks.to_cluster() == []
     bucketed = chunk(store, "bbbbbbbb", 0, 3)
     store.chunks.replace_tail("bbbbbbbb", [bucketed])
     store.buckets.save(Bucket("Topic"), START)
     store.buckets.assign(bucketed.id, [Assignment(bucketed.id, "Topic", 1.0)])
-    assert store.chunks.to_claim(None) == [bucketed]
+    assert store.chunks.to_claim() == [bucketed]
     store.claims.save(bucketed.id, [])
-    assert store.chunks.to_claim(None) == []
+    assert store.chunks.to_claim() == []
 
 
 def test_ignored_buckets_cost_nothing(store: Store) -> None:
@@ -89,7 +89,7 @@ def test_ignored_buckets_cost_nothing(store: Store) -> None:
     store.chunks.replace_tail("aaaaaaaa", [made])
     store.buckets.save(Bucket("Topic", state=BucketState.IGNORED), START)
     store.buckets.assign(made.id, [Assignment(made.id, "Topic", 1.0)])
-    assert store.chunks.to_claim(None) == []
+    assert store.chunks.to_claim() == []
 
 
 def test_an_unchanged_span_keeps_its_claims_a_folded_one_is_frozen(store: Store) -> None:
@@ -131,14 +131,14 @@ def test_many_claims_of_one_conversation_are_enough(store: Store) -> None:
 def test_settling_a_publication_records_everything_at_once(store: Store) -> None:
     """After the commit: ledger, bucket, change, sentences and words; and the intent is gone."""
     chunk_id = routed(store, "aaaaaaaa", "Topic", supported=2)
-    assert [c.id for c in store.buckets.unfolded("Topic", None)] == [chunk_id]
+    assert [c.id for c in store.buckets.unfolded("Topic")] == [chunk_id]
     intent = store.ledger.announce(
         "r1", PageFile("articles/topic.md", "", "text"), "new", {}, folding("Topic", (chunk_id,))
     )
     assert store.ledger.intents() == [intent]
     store.ledger.settle(intent, "abc123", LATER)
     assert store.ledger.intents() == []
-    assert store.buckets.unfolded("Topic", None) == []
+    assert store.buckets.unfolded("Topic") == []
     assert store.buckets.get("Topic").state is BucketState.ARTICLE
     assert store.buckets.get("Topic").article == "topic"
     assert [change.commit for change in store.ledger.unreported_changes()] == ["abc123"]

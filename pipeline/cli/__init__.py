@@ -12,7 +12,17 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli import models, nights, reviews, scheduling, settings, sources
+from pipeline.cli import (
+    health,
+    keeping,
+    models,
+    nights,
+    project,
+    reviews,
+    scheduling,
+    settings,
+    sources,
+)
 from pipeline.cli.printing import err, out
 from pipeline.errors import MemoryFault
 
@@ -63,7 +73,10 @@ def root(
 for command in (
     nights.init,
     nights.synthesize,
-    nights.status,
+    nights.backfill,
+    health.status,
+    health.doctor,
+    health.logs,
     reviews.review,
     reviews.accept,
     reviews.reject,
@@ -73,10 +86,14 @@ for command in (
     reviews.retry,
     sources.source,
     sources.sources,
+    keeping.rebuild,
+    keeping.backup,
+    keeping.restore,
     scheduling.unschedule,
 ):
     app.command()(command)
 app.command("import")(sources.import_)
 app.add_typer(scheduling.app, name="schedule")
 app.add_typer(models.app, name="model")
+app.add_typer(project.app, name="project")
 app.add_typer(settings.app, name="config")

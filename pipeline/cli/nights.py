@@ -1,25 +1,38 @@
-"""`memory init`, `synthesize` and `status`."""
+"""`memory init`, `synthesize` and `backfill`."""
 
 from __future__ import annotations
 
-import sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.printing import (
-    JsonOption,
-    VaultOption,
-    print_diff,
-    print_json,
-    say,
-    warn,
-)
-from pipeline.errors import EXIT_PARTIAL, EXIT_STOPPED, ConfigFault
+from pipeline.cli.printing import VaultOption, say
+from pipeline.errors import ConfigFault
 
 if TYPE_CHECKING:
     from pipeline.config import Config
+
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Do everything on copies and print the diff.")
+]
+ModelOption = Annotated[
+    str | None, typer.Option(help="Alias, hub name or folder of the model to use.")
+]
+MinutesOption = Annotated[
+    int | None, typer.Option(min=1, help="Stop at a safe point after so many minutes.")
+]
+TokensOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="Stop at a safe point when the model has written so many tokens."),
+]
+TrustClockOption = Annotated[
+    bool,
+    typer.Option("--trust-clock", help="Run although the clock stands before the last run."),
+]
+JsonLinesOption = Annotated[
+    bool, typer.Option("--json", help="Print events and the result as JSON lines.")
+]
 
 
 def init(vault: VaultOption = None) -> None:
@@ -47,113 +60,104 @@ def init(vault: VaultOption = None) -> None:
 
 
 def synthesize(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Do everything on copies and print the diff.")
-    ] = False,
+    dry_run: DryRunOption = False,
     since: Annotated[
         datetime | None,
         typer.Option(
             formats=["%Y-%m-%d"], help="Leave conversations alone that ended before this day."
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Alias, hub name or folder of the model to use.")
+    backlog: Annotated[
+        bool | None,
+        typer.Option(
+            "--backlog/--no-backlog",
+            help="Go on with older conversations when the news is done; a scheduled run does.",
+        ),
     ] = None,
-    max_minutes: Annotated[
-        int | None, typer.Option(min=1, help="Stop at a safe point after so many minutes.")
-    ] = None,
+    model: ModelOption = None,
+    max_minutes: MinutesOption = None,
+    max_tokens: TokensOption = None,
     stage: Annotated[str, typer.Option(help="Do this stage alone.")] = "",
-    vault: VaultOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print events and the result as JSON lines.")
+    scheduled: Annotated[
+        str,
+        typer.Option(
+            metavar="HH:MM",
+            help="What the schedule passes: nothing is done when the night of this time is done "
+            "already, or the machine's power, heat, memory or disk speak against it.",
+        ),
+    ] = "",
+    on_battery: Annotated[
+        bool, typer.Option("--on-battery", help="Let a scheduled run work on battery power too.")
     ] = False,
+    trust_clock: TrustClockOption = False,
+    vault: VaultOption = None,
+    as_json: JsonLinesOption = False,
 ) -> None:
     """Fold what was said since the last night into the vault.
 
     Example: memory synthesize --dry-run --since 2000-01-31
     """
-    from pipeline import assemble
+    from pipeline.backlog import news, news_then_backlog
+    from pipeline.cli.running import Wish, at_night, by_hand
     from pipeline.config import load_config
-    from pipeline.lock import one_run
+    from pipeline.records import Span
 
-    config = load_config(vault=vault, model=model, max_minutes=max_minutes)
-    moment = since.replace(tzinfo=config.zone).astimezone() if since else None
-    with one_run(config.lock_path):
-        if dry_run:
-            with assemble.rehearsal(config) as copies:
-                status = _run(copies, moment, stage, as_json=as_json, rehearsing=config)
-        else:
-            status = _run(config, moment, stage, as_json=as_json)
-    if code := {"partial": EXIT_PARTIAL, "stopped": EXIT_STOPPED}.get(status):
-        raise typer.Exit(code)
-
-
-def _run(
-    config: Config,
-    since: datetime | None,
-    stage: str,
-    *,
-    as_json: bool,
-    rehearsing: Config | None = None,
-) -> str:
-    """One run on the places of `config`; prints its result or its diff; returns its status."""
-    from pipeline import assemble, orchestrator
-    from pipeline.progress import watcher
-
-    names = [known.NAME for known in orchestrator.STAGES]
-    if stage and stage not in names:
-        raise ConfigFault(f"there is no stage {stage!r}", mend=f"stages: {', '.join(names)}")
-    name, message = assemble.chosen_model(config)
-    if message and not as_json:
-        warn(message)
-    models = assemble.real_models(config)
-    stream = sys.stdout if as_json else sys.stderr
-    with watcher(stream, json=as_json) as watched:
-        desk = assemble.desk(config, models=models, since=since, say=watched, rehearsing=rehearsing)
-        before = desk.history.head()
-        status = orchestrator.run(desk, orchestrator.Control(config.max_minutes), only=stage)
-    diff = desk.history.diff(before, desk.history.head()) if rehearsing else ""
-    results, spent = desk.results, desk.store.runs.spent(desk.run)
-    desk.store.close()
-    if as_json:
-        told = {"run": desk.run, "status": status, "model": name, "spent": spent}
-        told |= results.as_json() | ({"diff": diff} if rehearsing else {})
-        print_json(told)
-        return status
-    print_diff(diff)
-    for problem in results.problems:
-        warn(f"warning: {problem}")
-    for job, reasons in results.rejected:
-        warn(f"not kept: {job}: {'; '.join(reasons)}")
-    for article, reasons in results.held:
-        warn(f"held: {article}: {'; '.join(reasons)} (see it with `memory review`)")
-    say(_sentence(desk.run, status, results.counts, spent))
-    return status
-
-
-def _sentence(run: str, status: str, counts: dict[str, int], spent: dict[str, float]) -> str:
-    """The run in one line."""
-    if status == "nothing":
-        return f"run {run}: nothing new"
-    told = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    return (
-        f"run {run}: {status}; {told or 'no counts'}; "
-        f"{int(spent['calls'])} model calls, {int(spent['prompt_tokens'])} tokens read, "
-        f"{int(spent['output_tokens'])} written"
+    config = load_config(vault=vault, model=model, max_minutes=max_minutes, max_tokens=max_tokens)
+    wish = Wish(
+        span=Span(since=_midnight(since, config)) if since else None,
+        passes=news_then_backlog if (backlog if backlog is not None else scheduled) else news,
+        stage=stage,
+        dry_run=dry_run,
+        as_json=as_json,
+        trust_clock=trust_clock,
     )
-
-
-def status(vault: VaultOption = None, as_json: JsonOption = False) -> None:
-    """The last run, what is pending, and where everything is.
-
-    Example: memory status --json
-    """
-    from pipeline.config import load_config
-    from pipeline.status import gather, lines
-
-    state = gather(load_config(vault=vault))
-    if as_json:
-        print_json(state)
+    if not scheduled:
+        by_hand(config, wish)
         return
-    for line in lines(state):
-        say(line)
+    night = config.night.model_copy(update={"on_battery": on_battery or config.night.on_battery})
+    at_night(config.model_copy(update={"night": night}), wish, scheduled)
+
+
+def backfill(
+    begin: Annotated[
+        datetime | None,
+        typer.Option("--from", formats=["%Y-%m-%d"], help="The first day to take."),
+    ] = None,
+    end: Annotated[
+        datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="The last day to take.")
+    ] = None,
+    dry_run: DryRunOption = False,
+    model: ModelOption = None,
+    max_minutes: MinutesOption = None,
+    max_tokens: TokensOption = None,
+    trust_clock: TrustClockOption = False,
+    vault: VaultOption = None,
+    as_json: JsonLinesOption = False,
+) -> None:
+    """Fold old conversations into the vault, the oldest first, as far as the time goes.
+
+    Example: memory backfill --from 2000-01-01 --to 2000-03-31
+    """
+    from pipeline.backlog import oldest_first
+    from pipeline.cli.running import Wish, by_hand
+    from pipeline.config import load_config
+    from pipeline.records import Span
+
+    config = load_config(vault=vault, model=model, max_minutes=max_minutes, max_tokens=max_tokens)
+    if begin and end and begin > end:
+        raise ConfigFault(f"--from {begin:%Y-%m-%d} lies after --to {end:%Y-%m-%d}")
+    day_after = end + timedelta(days=1) if end else None
+    until = _midnight(day_after, config) - timedelta(milliseconds=1) if day_after else None
+    wish = Wish(
+        span=Span(since=_midnight(begin, config) if begin else None, until=until),
+        passes=oldest_first,
+        dry_run=dry_run,
+        as_json=as_json,
+        trust_clock=trust_clock,
+    )
+    by_hand(config, wish)
+
+
+def _midnight(day: datetime, config: Config) -> datetime:
+    """The beginning of a day where the user lives."""
+    return day.replace(tzinfo=config.zone).astimezone()

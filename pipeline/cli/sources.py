@@ -79,6 +79,7 @@ def import_(
     """
     from pipeline import assemble, orchestrator
     from pipeline.config import load_config
+    from pipeline.control import Control
     from pipeline.lock import one_run
     from pipeline.stages import ingest
     from pipeline.store import Store
@@ -93,8 +94,8 @@ def import_(
             store.conversations.remember_import(path, name, assemble.utc_now())
         store.close()
         models = assemble.real_models(config)
-        desk = assemble.desk(config, models=models, since=None, say=lambda _event: None)
-        orchestrator.run(desk, orchestrator.Control(config.max_minutes), only=ingest.NAME)
+        desk = assemble.desk(config, models=models, say=lambda _event: None)
+        orchestrator.run(desk, Control(config.max_minutes), only=ingest.NAME)
         results = desk.results
         desk.store.close()
     if as_json:

@@ -42,7 +42,7 @@ def key(job: Conversation) -> str:
 
 def pending(desk: Desk) -> list[Conversation]:
     """Conversations with messages that are in no chunk yet, oldest first."""
-    return desk.store.conversations.to_chunk(desk.since)
+    return desk.store.conversations.to_chunk(desk.span)
 
 
 def work(jobs: Sequence[Conversation], desk: Desk) -> list[Result]:

@@ -65,7 +65,7 @@ def pending(desk: Desk) -> list[Job]:
     """What the user changed in Buckets.md, else kept chunks that were never routed."""
     if edits := _page_edits(desk):
         return [edits]
-    return list(desk.store.chunks.to_cluster(desk.since))
+    return list(desk.store.chunks.to_cluster(desk.span))
 
 
 def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:

@@ -66,7 +66,7 @@ def key(job: Job) -> str:
 def pending(desk: Desk) -> list[Job]:
     """Chunks whose claims were never extracted; when there are none, buckets to fold."""
     resting = desk.resting(NAME)
-    if chunks := [c for c in desk.store.chunks.to_claim(desk.since) if key(c) not in resting]:
+    if chunks := [c for c in desk.store.chunks.to_claim(desk.span) if key(c) not in resting]:
         return list(chunks)
     ripe = desk.store.buckets.ripe(
         min_conversations=desk.policy.cluster.min_chunks,
@@ -75,7 +75,7 @@ def pending(desk: Desk) -> list[Job]:
     standing = [b for b in desk.store.buckets.all() if b.state is BucketState.ARTICLE]
     jobs: list[Job] = []
     for bucket in [*standing, *ripe]:
-        chunks = desk.store.buckets.unfolded(bucket.name, desk.since)
+        chunks = desk.store.buckets.unfolded(bucket.name, desk.span)
         job = Fold(bucket, tuple(chunks[: desk.policy.synthesize.chunks_per_fold]))
         if job.chunks:
             jobs.append(job)

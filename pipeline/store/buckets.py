@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from pipeline.errors import StoreFault
-from pipeline.records import Assignment, Bucket, BucketState, Chunk
+from pipeline.records import ALWAYS, Assignment, Bucket, BucketState, Chunk, Span
 from pipeline.sqlite import transaction
 from pipeline.store.chunks import chunk_of
-from pipeline.store.times import to_text
+from pipeline.store.times import bounds, to_text
 
 
 def _bucket(row: sqlite3.Row) -> Bucket:
@@ -132,16 +132,17 @@ class Buckets:
     def to_fold(self) -> int:
         """How many articles have chunks that are not folded into them yet."""
         articles = [b for b in self.all() if b.state is BucketState.ARTICLE]
-        return sum(bool(self.unfolded(bucket.name, None)) for bucket in articles)
+        return sum(bool(self.unfolded(bucket.name)) for bucket in articles)
 
-    def unfolded(self, name: str, since: datetime | None) -> list[Chunk]:
+    def unfolded(self, name: str, span: Span = ALWAYS) -> list[Chunk]:
         """Chunks with extracted claims that neither ledger nor an open hold has, oldest first."""
         rows = self._connection.execute(
             """SELECT chunks.* FROM chunk_buckets
                JOIN chunks ON chunks.id = chunk_buckets.chunk_id
                JOIN conversations USING (conv)
                JOIN messages ON messages.conv = chunks.conv AND messages.position = chunks.first
-               WHERE chunk_buckets.bucket = ? AND claimed = 1 AND updated_at >= ?
+               WHERE chunk_buckets.bucket = ? AND claimed = 1
+                 AND updated_at BETWEEN ? AND ?
                  AND NOT EXISTS (SELECT 1 FROM synthesized_bucket_chunks AS ledger
                                  WHERE ledger.bucket = chunk_buckets.bucket
                                    AND ledger.chunk_id = chunks.id)
@@ -149,6 +150,6 @@ class Buckets:
                                  WHERE decided = '' AND holds.bucket = chunk_buckets.bucket
                                    AND held.value = chunks.id)
                ORDER BY messages.at, chunks.conv, ordinal""",
-            (name, to_text(since) if since else ""),
+            (name, *bounds(span)),
         )
         return [chunk_of(row) for row in rows]

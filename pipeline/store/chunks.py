@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from datetime import datetime
 
-from pipeline.records import Chunk
+from pipeline.records import ALWAYS, Chunk, Span
 from pipeline.sqlite import transaction
-from pipeline.store.times import to_text
+from pipeline.store.times import bounds
 
 _OLDEST_FIRST = """
     SELECT chunks.* FROM chunks
@@ -81,11 +80,11 @@ class Chunks:
                 ],
             )
 
-    def to_cluster(self, since: datetime | None) -> list[Chunk]:
+    def to_cluster(self, span: Span = ALWAYS) -> list[Chunk]:
         """Kept chunks that were never routed, oldest message first."""
-        return self._todo("clustered = 0", since)
+        return self._todo("clustered = 0", span)
 
-    def to_claim(self, since: datetime | None) -> list[Chunk]:
+    def to_claim(self, span: Span = ALWAYS) -> list[Chunk]:
         """Routed chunks whose claims were never extracted, oldest message first.
 
         A chunk in ignored buckets only is left alone.
@@ -94,14 +93,15 @@ class Chunks:
             """claimed = 0 AND clustered = 1 AND EXISTS (
                    SELECT 1 FROM chunk_buckets JOIN buckets ON buckets.name = bucket
                    WHERE chunk_id = chunks.id AND state IN ('captured', 'article'))""",
-            since,
+            span,
         )
 
-    def _todo(self, condition: str, since: datetime | None) -> list[Chunk]:
+    def _todo(self, condition: str, span: Span) -> list[Chunk]:
         rows = self._connection.execute(
-            f"""{_OLDEST_FIRST} WHERE keep = 1 AND {condition} AND updated_at >= ?
+            f"""{_OLDEST_FIRST} WHERE keep = 1 AND {condition}
+                  AND updated_at BETWEEN ? AND ?
                 ORDER BY messages.at, chunks.conv, ordinal""",
-            (to_text(since) if since else "",),
+            bounds(span),
         )
         return [chunk_of(row) for row in rows]
 

@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.errors import StoreFault
-from pipeline.records import Action, Conversation, Message, Role
+from pipeline.records import ALWAYS, Action, Conversation, Message, Role, Span
 from pipeline.sqlite import transaction
-from pipeline.store.times import from_text, to_text
+from pipeline.store.times import bounds, from_text, to_text
 
 _NEVER_READ = -1  # as size and mtime: no file on disk looks like this, so it is tried again
 _MANY = 500  # parameters of one statement; SQLite allows 999 at least
@@ -148,16 +148,14 @@ class Conversations:
         ).fetchone()
         return dict(row)
 
-    def to_chunk(self, since: datetime | None) -> list[Conversation]:
-        """Conversations with messages that were never chunked, the one begun first at the front.
-
-        since: leaves out those with no message at or after it.
-        """
+    def to_chunk(self, span: Span = ALWAYS) -> list[Conversation]:
+        """Conversations with messages that were never chunked, the one begun first at the front."""
         rows = self._connection.execute(
             """SELECT * FROM conversations
-               WHERE (chunked_at IS NULL OR updated_at > chunked_at) AND updated_at >= ?
+               WHERE (chunked_at IS NULL OR updated_at > chunked_at)
+                 AND updated_at BETWEEN ? AND ?
                ORDER BY started_at, conv""",
-            (to_text(since) if since else "",),
+            bounds(span),
         )
         return [_conversation(row) for row in rows]
 

@@ -15,7 +15,7 @@ from pipeline.store.times import to_text
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. status: running, done, nothing, partial, stopped, failed or interrupted."""
+    """One run. status: running, done, nothing, partial, stopped, failed, skipped or interrupted."""
 
     id: str
     started_at: str
@@ -61,15 +61,19 @@ class Runs:
             (to_text(at), status, vault, json.dumps(results, ensure_ascii=False), run),
         )
 
+    def skip(self, at: datetime, local: datetime, results: Mapping[str, Any]) -> str:
+        """Record a night on which nothing was done, with why; returns its id."""
+        run = self.begin(at, local, model="", prompts={}, vault="")
+        self.finish(run, at, status="skipped", vault="", results=results)
+        return run
+
     def last(self) -> Run | None:
         """The newest run, None before the first."""
         return next(iter(self.recent(1)), None)
 
     def recent(self, limit: int) -> list[Run]:
-        """The newest runs, newest first."""
-        rows = self._connection.execute(
-            "SELECT * FROM runs ORDER BY started_at DESC, rowid DESC LIMIT ?", (limit,)
-        )
+        """The newest runs, newest first, by the order they began in: a clock can go back."""
+        rows = self._connection.execute("SELECT * FROM runs ORDER BY rowid DESC LIMIT ?", (limit,))
         return [_run(row) for row in rows]
 
     def first_started(self) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _ORPHANS = {
     "{} of the ledger without their chunk": """
         SELECT count(*) FROM synthesized_bucket_chunks
@@ -15,6 +18,19 @@ _ORPHANS = {
         SELECT count(*) FROM synthesized_bucket_chunks
         WHERE outcome = 'folded' AND article NOT IN (SELECT stem FROM articles)""",
 }
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether there is a file at `path` that is no whole database; one that is locked is."""
+    if not path.is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as database:
+            (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            return bool(said != "ok")
+    except sqlite3.Error as error:
+        # an extended code's first byte is the plain one
+        return (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _DAMAGE
 
 
 class Soundness:
