@@ -1,0 +1,180 @@
+"""A backup put back: each part where the settings say, what stood there moved aside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pipeline.config import FILE_VARIABLE, Config, config_path, load_config
+from pipeline.errors import ConfigFault, StoreFault
+from pipeline.history import History
+from pipeline.keeping.asides import move_aside
+from pipeline.keeping.backing_up import (
+    BUNDLE,
+    CONFIG,
+    DATA,
+    FORMAT,
+    MANIFEST,
+    STORE,
+    VAULT,
+    digest_of,
+    walk,
+)
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """One part: where it goes, where what stood there is now (None: nothing did)."""
+
+    name: str
+    target: Path
+    aside: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Backup:
+    folder: Path
+    made: datetime
+    vault: Mapping[str, str]
+    files: Mapping[str, Mapping[str, Any]]
+
+    def has(self, part: str) -> bool:
+        return any(name == part or name.startswith(f"{part}/") for name in self.files)
+
+
+def settings_for(folder: Path, vault: Path | None) -> Config:
+    """The settings that say where the parts go: this machine's, or on an empty one the backup's."""
+    kept = folder / CONFIG / "config.toml"
+    if config_path().is_file() or not kept.is_file():
+        return load_config(vault=vault)
+    before = os.environ.get(FILE_VARIABLE)
+    os.environ[FILE_VARIABLE] = str(kept)
+    try:
+        return load_config(vault=vault)
+    finally:
+        if before is None:
+            del os.environ[FILE_VARIABLE]
+        else:
+            os.environ[FILE_VARIABLE] = before
+
+
+def restore(
+    folder: Path,
+    config: Config,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
+    now: Clock = lambda: datetime.now(UTC),
+) -> list[PutBack]:
+    """Put every part of the backup in its place; whoever calls holds the run lock.
+
+    Nothing is touched before every file of the backup was found to be as it was written, and every
+    part lies ready beside its place. Raises StoreFault for a backup that is damaged, ConfigFault
+    when something in a place is newer than the backup, unless `force`.
+    """
+    kept = _checked(folder)
+    places = [
+        (STORE, f"{STORE}/{config.store_path.name}", config.store_path),
+        (DATA, DATA, config.data_dir),
+        (CONFIG, f"{CONFIG}/config.toml", config_path()),
+        ("prompts", f"{CONFIG}/prompts", config_path().parent / "prompts"),
+        (VAULT, VAULT, config.vault),
+    ]
+    parts = [place for place in places if kept.has(place[1])]
+    if not force:
+        for name, _, target in parts:
+            _refuse_newer(name, target, kept.made)
+    if dry_run:
+        return [PutBack(name, target, None) for name, _, target in parts]
+    try:
+        ready = [(name, target, _stage(kept, source, target)) for name, source, target in parts]
+        done = []
+        for name, target, staged in ready:
+            aside = move_aside(target, now())
+            staged.rename(target)
+            done.append(PutBack(name, target, aside))
+    except OSError as error:
+        raise StoreFault(
+            f"the backup {folder} cannot be put back: {error.strerror or error}",
+            mend="check free space and permissions, then do it again; what was moved aside is "
+            "beside its place",
+        ) from error
+    return done
+
+
+def _checked(folder: Path) -> _Backup:
+    """The backup with every file as its manifest says."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        if manifest["format"] != FORMAT:
+            raise ValueError(f"format {manifest['format']} is unknown")
+        made = datetime.fromisoformat(manifest["made"])
+        files = dict(manifest["files"])
+        kept = _Backup(folder, made, dict(manifest["vault"]), files)
+    except FileNotFoundError as error:
+        raise ConfigFault(
+            f"{folder} is no backup: it has no {MANIFEST}",
+            mend="name the folder that `memory backup` made",
+        ) from error
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise StoreFault(f"the manifest of {folder} cannot be read: {error}") from error
+    wrong = []
+    for name, entry in files.items():
+        path = folder / name
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            wrong.append(f"{name} is outside of it")
+        elif "link" in entry:
+            if not path.is_symlink() or str(path.readlink()) != entry["link"]:
+                wrong.append(f"{name} is another link")
+        elif path.is_symlink() or not path.is_file():
+            wrong.append(f"{name} is missing")
+        elif digest_of(path) != entry["sha256"]:
+            wrong.append(f"{name} has changed")
+    if wrong:
+        more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise StoreFault(
+            f"the backup {folder} is damaged: {', '.join(wrong[:3])}{more}",
+            mend="use another backup; nothing was put back",
+        )
+    return kept
+
+
+def _refuse_newer(name: str, target: Path, made: datetime) -> None:
+    for path in [target] if target.is_file() else walk(target, (target / ".git",)):
+        if not path.is_symlink() and path.stat().st_mtime > made.timestamp():
+            raise ConfigFault(
+                f"{path} is newer than the backup ({name})",
+                mend="--force puts the backup there all the same; what stands there is moved aside",
+            )
+
+
+def _stage(kept: _Backup, source: str, target: Path) -> Path:
+    """The part, whole, beside the place it is meant for."""
+    staged = target.with_name(f".{target.name}.restoring")
+    if staged.is_dir():
+        shutil.rmtree(staged)
+    staged.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if source == VAULT and kept.vault:
+        history = History(staged)
+        if kept.vault["head"]:
+            history.unbundle(
+                (kept.folder / BUNDLE).absolute(), kept.vault["head"], kept.vault["branch"]
+            )
+        else:
+            history.init()
+    for name in kept.files:
+        if name == source:
+            shutil.copy2(kept.folder / name, staged)
+        elif name.startswith(f"{source}/"):
+            copy = staged / name.removeprefix(f"{source}/")
+            copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.copy2(kept.folder / name, copy, follow_symlinks=False)
+    return staged

@@ -1,0 +1,210 @@
+"""A backup holds everything that cannot be made again, and comes back to the byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipeline.cli import app
+from pipeline.config import Config, config_path, load_config
+from pipeline.errors import ConfigFault, StoreFault
+from pipeline.history import History
+from pipeline.keeping.backing_up import backup
+from pipeline.keeping.putting_back import restore
+from tests.support_night import NIGHT, files, make_vault, run_night, write_sessions
+from tests.test_rebuild import DAY, assert_silent, contents
+
+
+@pytest.fixture
+def config(home: Path) -> Config:
+    """A vault after its first night, settings, and edits of every kind that are not committed."""
+    write_sessions(home)
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text('embedder = "none"\nsince_days = "all"\ntimezone = "UTC"\n')
+    (config_path().parent / "prompts").mkdir()
+    (config_path().parent / "prompts" / "own.md").write_text("mine")
+    config = make_vault()
+    run_night(config)
+    pages = sorted((config.vault / "articles").glob("*.md"))
+    pages[0].write_bytes(pages[0].read_bytes() + b"\r\nMine, with an odd \xc3\xa9nd\r\n")
+    pages[1].unlink()
+    (config.vault / ".gitattributes").write_text("* text=auto eol=lf\n")
+    (config.vault / "notes").mkdir()
+    (config.vault / "notes" / "picture.png").write_bytes(bytes(range(256)))
+    (config.vault / "notes" / "link.md").symlink_to("../README.md")
+    (config.vault / ".obsidian").mkdir()
+    (config.vault / ".obsidian" / "workspace.json").write_text("{}")
+    return config
+
+
+def memory(*arguments: str) -> str:
+    """What the command prints."""
+    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def git(vault: Path, *arguments: str) -> str:
+    """What git says of a repository."""
+    done = subprocess.run(
+        ["git", "-C", str(vault), *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def new_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another machine: nothing of ours is on it."""
+    path.mkdir()
+    monkeypatch.setenv("HOME", str(path))
+    for name, place in (
+        ("XDG_CONFIG_HOME", ".config"),
+        ("XDG_CACHE_HOME", ".cache"),
+        ("XDG_DATA_HOME", ".local/share"),
+    ):
+        monkeypatch.setenv(name, str(path / place))
+    return path
+
+
+def test_a_backup_comes_back_to_the_byte_on_an_empty_home(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files, links, commits, branches, rows and settings; the night after has nothing to do."""
+    History(config.vault).commit_user_edits([".gitattributes"])
+    git(config.vault, "branch", "mine", "HEAD~1")
+    vault, rows, data = files(config.vault), contents(config.store_path), files(config.data_dir)
+    log, status = git(config.vault, "log", "--all"), git(config.vault, "status", "--porcelain")
+    assert status  # edits that are not committed are what this is about
+    made = Path(json.loads(memory("backup", str(tmp_path / "disk"), "--json"))["backup"])
+    new_home(tmp_path / "other", monkeypatch)
+    memory("restore", str(made))
+    there = load_config()
+    assert there.embedder == "none"
+    assert there.vault == tmp_path / "other" / "MemoryVault"
+    assert (config_path().parent / "prompts" / "own.md").read_text() == "mine"
+    assert files(there.vault) == vault
+    assert (there.vault / "notes" / "link.md").readlink() == Path("../README.md")
+    assert contents(there.store_path) == rows
+    assert files(there.data_dir).items() >= data.items()
+    assert git(there.vault, "log", "--all") == log
+    assert git(there.vault, "status", "--porcelain") == status
+    assert git(there.vault, "branch", "--show-current").strip() == "main"
+    git(there.vault, "fsck", "--strict")
+
+
+def test_the_night_after_a_restore_is_silent(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is asked or written again, though the transcripts lie elsewhere now."""
+    write_sessions(home)
+    config = make_vault()
+    run_night(config)
+    made = backup(config, tmp_path / "disk").path
+    write_sessions(new_home(tmp_path / "other", monkeypatch))
+    there = load_config(timezone="UTC", since_days="all")
+    restore(made, there)
+    assert_silent(there, at=DAY)
+
+
+def test_the_list_of_hashes_is_of_every_file(config: Config, tmp_path: Path) -> None:
+    """What is in the folder and what is in the manifest are the same."""
+    made = backup(config, tmp_path / "disk").path
+    manifest = json.loads((made / "manifest.json").read_text())
+    there = {p.relative_to(made).as_posix() for p in made.rglob("*") if not p.is_dir()}
+    assert there == {*manifest["files"], "manifest.json"}
+    assert made.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_backup_overwrites_nothing(config: Config, tmp_path: Path) -> None:
+    """The same second twice: the second is refused, the first stays as it is."""
+    made = backup(config, tmp_path / "disk", now=lambda: NIGHT).path
+    before = files(made)
+    with pytest.raises(ConfigFault, match="already"):
+        backup(config, tmp_path / "disk", now=lambda: NIGHT)
+    assert files(made) == before
+
+
+def test_a_backup_is_not_put_into_what_it_is_of(config: Config) -> None:
+    """It would be part of the next one, and of the wiki."""
+    for place in (config.vault / "backups", config.data_dir, config.cache_dir / "x"):
+        with pytest.raises(ConfigFault, match="inside"):
+            backup(config, place)
+
+
+def test_a_backup_that_fails_leaves_no_half(config: Config, tmp_path: Path) -> None:
+    """A damaged database is told of, and nothing that looks like a backup is there."""
+    config.store_path.write_bytes(b"no database at all" * 1000)
+    with pytest.raises(StoreFault):
+        backup(config, tmp_path / "disk")
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+@pytest.mark.parametrize("harm", ["changed", "missing"])
+def test_a_damaged_backup_puts_nothing_back(config: Config, tmp_path: Path, harm: str) -> None:
+    """One file is not as it was written: it is named, and every place stays as it is."""
+    made = backup(config, tmp_path / "disk").path
+    victim = sorted((made / "data").rglob("*.zst"))[0]
+    if harm == "changed":
+        victim.write_bytes(victim.read_bytes()[:-1] + b"x")
+    else:
+        victim.unlink()
+    before = files(config.vault, git=True), files(config.data_dir)
+    with pytest.raises(StoreFault, match=harm):
+        restore(made, config, force=True)
+    assert (files(config.vault, git=True), files(config.data_dir)) == before
+
+
+def test_a_manifest_cannot_write_elsewhere(config: Config, tmp_path: Path) -> None:
+    """A name that leads out of the backup is refused."""
+    made = backup(config, tmp_path / "disk").path
+    manifest = json.loads((made / "manifest.json").read_text())
+    (made.parent / "evil").write_text("x")
+    entry = manifest["files"].pop("config/config.toml")
+    manifest["files"]["vault/../../evil"] = entry
+    (made / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(StoreFault, match="outside"):
+        restore(made, config, force=True)
+
+
+def test_what_is_newer_stays_unless_forced(config: Config, tmp_path: Path) -> None:
+    """Work since the backup is not put away by accident; by intent it is kept aside."""
+    made = backup(config, tmp_path / "disk").path
+    page = next((config.vault / "articles").glob("*.md"))
+    page.write_text("written since")
+    later = time.time() + 5
+    os.utime(page, (later, later))
+    with pytest.raises(ConfigFault, match="newer"):
+        restore(made, config)
+    assert page.read_text() == "written since"
+    done = restore(made, config, force=True)
+    (vault,) = [part for part in done if part.name == "vault"]
+    assert vault.aside is not None
+    assert (vault.aside / page.relative_to(config.vault)).read_text() == "written since"
+    assert page.read_text() != "written since"
+    assert_silent_after(config)
+
+
+def assert_silent_after(config: Config) -> None:
+    """The database that was put back is one a night can work with."""
+    assert run_night(config, at=NIGHT + DAY).status in ("done", "nothing")
+
+
+def test_a_dry_run_says_where_the_parts_would_go(config: Config, tmp_path: Path) -> None:
+    """And puts nothing there."""
+    made = backup(config, tmp_path / "disk").path
+    config.lock_path.touch()
+    before = files(config.vault.parent, git=True)
+    told = json.loads(memory("restore", str(made), "--dry-run", "--json"))
+    assert {part["part"]: part["place"] for part in told}["vault"] == str(config.vault)
+    assert files(config.vault.parent, git=True) == before
+
+
+def test_what_is_no_backup_is_refused(config: Config, tmp_path: Path) -> None:
+    """A folder without a manifest is named."""
+    with pytest.raises(ConfigFault, match="no backup"):
+        restore(tmp_path, config)
