@@ -45,6 +45,8 @@ def test_the_command_is_this_environments() -> None:
         ("#!/opt/py/bin/python3 -P\n", "/opt/py/bin/python3"),
         ("#!/bin/sh\n'''exec' \"/a b/python\" \"$0\" \"$@\"\n' '''\n", "/a b/python"),
         ("#!/bin/sh\n'''exec' /long/python \"$0\" \"$@\"\n' '''\n", "/long/python"),
+        ("#!/bin/sh\n'''exec' \"/un closed\n", None),
+        ("#!/it's/python\n", "/it's/python"),
         ("print()\n", None),
         ("", None),
         ("#!\n", None),

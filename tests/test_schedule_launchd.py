@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import plistlib
 import re
@@ -234,6 +235,16 @@ def test_a_new_time_takes_the_old_job_out_first(home: Path, wanted: Job, logs: P
     verbs = [argv[1] for argv in ask.asked if argv[1] != "print-disabled"]
     assert verbs == ["print", "bootout", "print", "print", "print", "enable", "bootstrap"]
     assert b"04:00" in (home / AGENT).read_bytes()
+
+
+def test_an_answer_that_is_late_is_waited_for(wanted: Job, logs: Path) -> None:
+    """bootout may hang until the run has ended: what counts is whether the job goes."""
+    installed(wanted, logs)
+    ask = fresh(
+        print=["print-waiting", "print-ending", "print-ending", "print-not-loaded"],
+        bootout=["bootout-late"],
+    )
+    assert launchd.install(job(wanted.script, time(4, 0)), logs, ask, no_pause)
 
 
 def test_an_old_job_that_stays_keeps_its_file(home: Path, wanted: Job, logs: Path) -> None:
@@ -505,6 +516,57 @@ def test_what_has_drifted_is_mended_by_scheduling(wanted: Job, logs: Path, home:
     )
     assert launchd.install(wanted, logs, ask, no_pause)
     assert state(wanted, logs, print=["print-waiting"]).status == "loaded"
+
+
+@given(
+    code=st.sampled_from([0, 1, 5, 113, 124, 125, 127, 255]),
+    lines=st.lists(
+        st.sampled_from(
+            ["\tpid = ", "\truns = x", "\tlast exit code = ", "\tstate = running", "}", "=", ""]
+        )
+        | st.text(),
+    ),
+)
+def test_no_answer_is_a_fault_of_the_state(code: int, lines: list[str]) -> None:
+    """Whatever launchctl prints: what cannot be read is not told."""
+    wanted = job(Path("/opt/bin/memory"))
+    found = launchd.state(
+        wanted, Path("/logs"), lambda argv: Answer(code, "\n".join(lines), "\n".join(lines)), NOW
+    )
+    assert found.status in ("not scheduled", "unknown", "drifted", "loaded", "not loaded")
+    json.dumps(found.as_json())
+
+
+values = st.recursive(
+    st.none() | st.integers(-(2**63), 2**64 - 1) | plain | st.booleans(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(plain, inner, max_size=3),
+    max_leaves=8,
+).map(lambda value: value if value is not None else "")
+
+
+@given(
+    changes=st.dictionaries(
+        st.sampled_from(
+            ["ProgramArguments", "StartCalendarInterval", "EnvironmentVariables", "ProcessType"]
+        ),
+        values,
+    ),
+    hour=values,
+)
+def test_any_file_can_be_looked_at(changes: dict[str, object], hour: object) -> None:
+    """A property list with anything in the place of anything is drift, never a fault."""
+    wanted = job(Path("/opt/bin/memory"))
+    plist = launchd.render(wanted, Path("/logs"))
+    plist["StartCalendarInterval"]["Hour"] = hour
+    launchd.path().parent.mkdir(parents=True, exist_ok=True)
+    try:
+        launchd.path().write_bytes(plistlib.dumps(plist | changes))
+    except TypeError:  # what no property list can hold
+        return
+    ask = launchctl(print=["print-waiting"])
+    found = launchd.state(wanted, Path("/logs"), ask, NOW)
+    assert found.status == "drifted"
+    json.dumps(found.as_json())
 
 
 def test_recordings_are_whole() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pipeline.errors import BusyFault, ConfigFault, MemoryFault
 from pipeline.schedule import systemd
 from pipeline.schedule.jobs import Job, ProcessType, State
+from pipeline.system import Answer
 from tests.support_schedule import Recorded, job, no_pause, script
 
 NOW = datetime(2001, 2, 5, 12, 0, tzinfo=UTC)
@@ -293,3 +295,22 @@ def test_drift(home: Path, wanted: Job) -> None:
         (home / SERVICE).write_text(text)
         assert systemd.installed() is None
         assert "cannot be read" in state(wanted).drift[0]
+
+
+@given(
+    code=st.sampled_from([0, 1, 124, 127]),
+    lines=st.lists(
+        st.sampled_from(["MainPID=x", "ExecMainStatus=", "LoadState=loaded", "Result=", "=", ""])
+        | st.text(),
+    ),
+)
+def test_no_answer_is_a_fault_of_the_state(code: int, lines: list[str]) -> None:
+    """Whatever systemctl prints: what cannot be read is not told."""
+    wanted = Job(time(3, 0), False, ProcessType.STANDARD, Path("/opt/bin/memory"), "", {})
+    for path, content in systemd.plan(wanted, LOGS).files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    text = "\n".join(lines)
+    found = systemd.state(wanted, LOGS, lambda argv: Answer(code, text, text), NOW)
+    assert found.installed is not None
+    json.dumps(found.as_json())

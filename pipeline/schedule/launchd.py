@@ -23,7 +23,7 @@ from pipeline.schedule import advice, times
 from pipeline.schedule.files import bytes_of, make_folder, remove_file, replace_file
 from pipeline.schedule.jobs import Installed, Job, Pause, Plan, ProcessType, State
 from pipeline.schedule.surroundings import moved
-from pipeline.system import Ask
+from pipeline.system import TOO_LATE, Ask
 
 NAME = "launchd"
 LABEL = "com.nightly-memory.synthesize"
@@ -90,11 +90,11 @@ def installed() -> Installed | None:
             process_type=ProcessType(plist["ProcessType"].lower()),
             script=Path(arguments[0]),
             interpreter=interpreter,
-            environment=variables,
+            environment={str(name): str(value) for name, value in variables.items()},
             path=path(),
             installed_at=datetime.fromtimestamp(path().stat().st_mtime, UTC),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OSError):
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, OSError):
         return None
 
 
@@ -242,7 +242,7 @@ def _number(text: str | None) -> int | None:
 def _unload(ask: Ask, pause: Pause) -> None:
     """Have the job unloaded, and wait until it is: bootout answers before it has happened."""
     answer = ask(_bootout())
-    waits = answer.code == 0 or advice.number(answer) == advice.IN_PROGRESS
+    waits = advice.number(answer) in (0, advice.IN_PROGRESS, TOO_LATE)
     for _ in range(_SETTLE_SECONDS if waits else 1):
         # by what print says: bootout of a job that is not loaded answers 3, 5 or 113
         if not _look(ask).loaded:

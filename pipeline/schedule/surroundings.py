@@ -49,15 +49,16 @@ def console_script() -> Path:
 def interpreter_of(script: Path) -> Path | None:
     """The Python that a console script starts, as the script names it; None if it does not say."""
     try:
-        lines = script.read_bytes()[:4096].decode("utf-8", "replace").splitlines()
-    except OSError:
+        with script.open("rb") as file:
+            lines = file.read(4096).decode("utf-8", "replace").splitlines()
+        if not lines or not lines[0].startswith("#!"):
+            return None
+        words = lines[0][2:].split()
+        # a path too long or with a space is started by way of sh: '''exec' /the/path "$0" "$@"
+        if words[:1] == ["/bin/sh"] and len(lines) > 1 and lines[1].startswith("'''exec'"):
+            words = shlex.split(lines[1])[1:]
+    except (OSError, ValueError):  # ValueError: a quote that nothing closes
         return None
-    if not lines or not lines[0].startswith("#!"):
-        return None
-    words = shlex.split(lines[0][2:])
-    # a path too long or with a space is started by way of sh: '''exec' /the/path "$0" "$@"
-    if words[:1] == ["/bin/sh"] and len(lines) > 1 and lines[1].startswith("'''exec'"):
-        words = shlex.split(lines[1])[1:]
     return Path(words[0]) if words and Path(words[0]).is_absolute() else None
 
 

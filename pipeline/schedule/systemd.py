@@ -167,7 +167,7 @@ def remove(ask: Ask, pause: Pause) -> bool:  # noqa: ARG001
         return False
     reachable = not _look(ask).trouble
     if reachable:
-        for command in (_systemctl("disable", "--now", TIMER), _systemctl("stop", SERVICE)):
+        for command in (_systemctl("disable", "--now", TIMER), _stop()):
             answer = ask(command)
             if answer.code and "not loaded" not in answer.err and "not exist" not in answer.err:
                 raise _fault(command, answer)
@@ -237,13 +237,12 @@ def _look(ask: Ask) -> _Seen:
     enabled = ask(_systemctl("is-enabled", TIMER))
     linger = ask(["loginctl", "show-user", str(os.getuid()), "-p", "Linger"])
     of_timer, of_service = _properties(timer), _properties(service)
-    pid = int(of_service.get("MainPID") or 0)
     ended = of_service.get("ExecMainExitTimestamp")
     return _Seen(
         loaded=of_timer.get("LoadState") == "loaded" and of_timer.get("ActiveState") == "active",
         enabled=enabled.out.strip() == "enabled",
-        pid=pid or None,
-        last_exit=int(of_service.get("ExecMainStatus") or 0) if ended else None,
+        pid=_number(of_service.get("MainPID")) or None,
+        last_exit=_number(of_service.get("ExecMainStatus")) if ended else None,
         result=of_service.get("Result", ""),
         linger=_properties(linger).get("Linger") != "no",
         trouble="",
@@ -253,6 +252,10 @@ def _look(ask: Ask) -> _Seen:
 def _properties(answer: Answer) -> dict[str, str]:
     pairs = (line.partition("=") for line in answer.out.splitlines())
     return {name: value for name, _, value in pairs}
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() else None
 
 
 def _why(answer: Answer) -> str:
@@ -269,6 +272,11 @@ def _fault(command: Sequence[str], answer: Answer) -> MemoryFault:
         f"`{' '.join(command)}` failed: {_why(answer)}",
         mend=f"see why: systemctl --user status {TIMER} {SERVICE}",
     )
+
+
+def _stop() -> list[str]:
+    # the run may take a minute to its safe point, longer than a program is waited for
+    return _systemctl("stop", "--no-block", SERVICE)
 
 
 def _systemctl(*words: str) -> list[str]:
