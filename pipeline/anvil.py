@@ -54,27 +54,27 @@ def run(arguments: list[str]) -> int:
 
 def parser(command: Command) -> argparse.ArgumentParser:
     """What reads the arguments of this command; help is not among them."""
-    parser = argparse.ArgumentParser(
+    reader = argparse.ArgumentParser(
         prog=f"{NAME} {command.name}", allow_abbrev=False, add_help=False
     )
     for flag in command.flags:
         if flag.kind is bool:
-            parser.add_argument(flag.name, action="store_true")
+            reader.add_argument(flag.name, action="store_true")
         elif flag.is_option:
-            parser.add_argument(
+            reader.add_argument(
                 flag.name,
                 type=flag.kind,
                 required=flag.required,
                 action="append" if flag.many else "store",
             )
         else:
-            parser.add_argument(
+            reader.add_argument(
                 flag.name,
                 type=flag.kind,
                 nargs="+" if flag.many else None if flag.required else "?",
             )
-    parser.add_argument("--json", action="store_true")
-    return parser
+    reader.add_argument("--json", action="store_true")
+    return reader
 
 
 if __name__ == "__main__":

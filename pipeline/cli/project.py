@@ -35,7 +35,7 @@ def _function(command: Command) -> Callable[..., None]:
 
     def function(as_json: bool, **values: Any) -> None:
         call = Call(values, Path.cwd(), os.environ, Path.home())
-        show(command.run(call), as_json=as_json)
+        show(command.carry_out(call), as_json=as_json)
 
     parameters = [_parameter(flag) for flag in command.flags]
     parameters.append(_keyword("as_json", JsonOption, False))

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pipeline.project import machine, place, times
 from pipeline.project.store import ProjectStore
-from pipeline.project.vocabulary import TYPES, Clean, cleaner
+from pipeline.project.vocabulary import TYPES, Clean
 
 
 def _standard_input() -> str:
@@ -83,9 +84,14 @@ class Call:
         return machine.settings(self.environ, self.home)
 
     @cached_property
-    def clean(self) -> Clean:
-        """What everything passes through before it is written."""
+    def _cleaner(self) -> Clean:
+        from pipeline.project.cleaning import cleaner
+
         return cleaner(self.settings.redaction)
+
+    def clean(self, text: str) -> str:
+        """What everything passes through before it is written; see `cleaning`."""
+        return self._cleaner(text)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -113,15 +119,23 @@ class Call:
             opened.close()
 
 
-Run = Callable[[Call], Answer]
-
-
 @dataclass(frozen=True)
 class Command:
-    """A command. help: a sentence. example: what follows the program's name. run: does it."""
+    """A command. help: a sentence. example: what follows the program's name.
+
+    run: the function in this package that does it, as `module.function`: a command loads what it
+    needs and no more.
+    """
 
     name: str
     help: str
     example: str
     flags: tuple[Flag, ...]
-    run: Run
+    run: str
+
+    def carry_out(self, call: Call) -> Answer:
+        """Do it. Raises MemoryFault."""
+        module, _, function = self.run.partition(".")
+        answer = getattr(import_module(f"pipeline.project.{module}"), function)(call)
+        assert isinstance(answer, Answer)
+        return answer

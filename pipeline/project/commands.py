@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.project import context, moving, reading, vocabulary, writing
+from pipeline.project import vocabulary
 from pipeline.project.call import Command, Flag
 
 _TYPES = f"Its kind: {', '.join(vocabulary.TYPES)}, or one of the setting project.types."
@@ -33,7 +33,7 @@ COMMANDS = (
         "Begin the memory of this project; it stands in .anvil/ and git leaves it alone.",
         "init",
         (),
-        writing.init,
+        "writing.init",
     ),
     Command(
         "observe",
@@ -44,7 +44,7 @@ COMMANDS = (
             Flag("--title", "One line that says it.", required=True),
             *_OF_OBSERVATION,
         ),
-        writing.observe,
+        "writing.observe",
     ),
     Command(
         "search",
@@ -61,27 +61,27 @@ COMMANDS = (
                 kind=bool,
             ),
         ),
-        reading.search,
+        "reading.search",
     ),
     Command(
         "get",
         "Show whole observations.",
         "get 12 15",
         (Flag("ids", "Their ids.", many=True, required=True),),
-        reading.get,
+        "reading.get",
     ),
     Command(
         "context",
         "Show what an agent is told when a session begins.",
         "context --resume --budget 1500",
         (
-            Flag("--limit", f"Observations in a list; {context.LIMIT} unless said.", kind=int),
-            Flag("--budget", f"Tokens at most; {context.BUDGET} unless said.", kind=int),
-            Flag("--format", f"One of: {', '.join(reading.FORMATS)}."),
+            Flag("--limit", f"Observations in a list; {vocabulary.LIMIT} unless said.", kind=int),
+            Flag("--budget", f"Tokens at most; {vocabulary.BUDGET} unless said.", kind=int),
+            Flag("--format", f"One of: {', '.join(vocabulary.CONTEXT_FORMATS)}."),
             Flag("--resume", "Say where the work stands though it seems done.", kind=bool),
             *_FILTERS,
         ),
-        reading.context,
+        "reading.context",
     ),
     Command(
         "timeline",
@@ -94,7 +94,7 @@ COMMANDS = (
             Flag("--issue", "All of this Linear issue."),
             Flag("--file", "All about a file with this in its path."),
         ),
-        reading.timeline,
+        "reading.timeline",
     ),
     Command(
         "checkpoint",
@@ -112,7 +112,7 @@ COMMANDS = (
             Flag("--linear", "Key of the Linear issue."),
             Flag("--session", _SESSION),
         ),
-        writing.checkpoint,
+        "writing.checkpoint",
     ),
     Command(
         "ralph-iteration",
@@ -128,7 +128,7 @@ COMMANDS = (
             Flag("--percent", "The most of the context in use.", kind=float),
             Flag("--checkpoint", "The id of the checkpoint it ended with.", kind=int),
         ),
-        writing.ralph_iteration,
+        "writing.ralph_iteration",
     ),
     Command(
         "ralph-history",
@@ -138,7 +138,7 @@ COMMANDS = (
             Flag("--session", "Only this loop."),
             Flag("--pattern", "Items per iteration, stalls and error streaks.", kind=bool),
         ),
-        reading.ralph_history,
+        "reading.ralph_history",
     ),
     Command(
         "session",
@@ -151,7 +151,7 @@ COMMANDS = (
             Flag("--summary", "What was done in it."),
             Flag("--session", "The number of another than the current one."),
         ),
-        writing.session,
+        "writing.session",
     ),
     Command(
         "edit",
@@ -163,24 +163,24 @@ COMMANDS = (
             Flag("--title", "One line that says it."),
             *_OF_OBSERVATION,
         ),
-        writing.edit,
+        "writing.edit",
     ),
     Command(
         "delete",
         "Take observations out of the store, its search index and its file.",
         "delete 12 15",
         (Flag("ids", "Their ids.", many=True, required=True),),
-        writing.delete,
+        "writing.delete",
     ),
     Command(
         "export",
         "Write all of the store: json and jsonl can be imported, markdown is for reading.",
         "export --format jsonl --output FILE",
         (
-            Flag("--format", f"One of: {', '.join(moving.FORMATS)}; json unless said."),
+            Flag("--format", f"One of: {', '.join(vocabulary.EXPORT_FORMATS)}; json unless said."),
             Flag("--output", "The file; standard output unless said."),
         ),
-        moving.export,
+        "moving.export",
     ),
     Command(
         "import",
@@ -190,14 +190,14 @@ COMMANDS = (
             Flag("file", "The file that export wrote."),
             Flag("--dry-run", "Only say what would be taken in.", kind=bool),
         ),
-        moving.import_,
+        "moving.import_",
     ),
-    Command("stats", "Show how much is in the store.", "stats", (), reading.stats),
+    Command("stats", "Show how much is in the store.", "stats", (), "reading.stats"),
     Command(
         "doctor",
         "Say what is wrong with the store and how to mend it; nothing is written.",
         "doctor",
         (),
-        reading.doctor,
+        "reading.doctor",
     ),
 )

@@ -11,11 +11,9 @@ from pipeline.project.place import Place
 from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
 from pipeline.project.telling import index_line
-from pipeline.project.vocabulary import CONTINUATION, CRITICAL, tokens
+from pipeline.project.vocabulary import BUDGET, CONTINUATION, CRITICAL, LIMIT, tokens
 from pipeline.spans import CONTEXT_TAG
 
-LIMIT = 5  # observations of a list
-BUDGET = 2000  # tokens
 MOST = 9_900  # characters, tags included; agents cut what is longer than 10,000
 _LINE = 600  # characters of one line
 _RESUME_SHARE = 0.7  # of the budget at most, so that there is room for what is new

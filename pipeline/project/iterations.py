@@ -108,7 +108,7 @@ class Iterations:
         return int(identity), told
 
     def history(self, session: str = "") -> list[Row]:
-        """Every iteration, or those of one loop, in order. Raises UnknownIdFault if there is none."""
+        """Every iteration, or those of one loop, in order. Raises UnknownIdFault for no loop."""
         rows = self._connection.execute(
             """SELECT * FROM ralph_iterations WHERE ? IN ('', ralph_session_id)
                ORDER BY ralph_session_id, iteration""",

@@ -13,9 +13,8 @@ from pipeline.project.call import Answer, Call
 from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
 from pipeline.project.telling import markdown
-from pipeline.project.vocabulary import one_of
+from pipeline.project.vocabulary import EXPORT_FORMATS, one_of
 
-FORMATS = ("json", "jsonl", "markdown")
 _ALL = 1_000_000_000
 
 
@@ -25,7 +24,7 @@ class _Rehearsed(Exception):
 
 def export(call: Call) -> Answer:
     """All of the store, to a file or to standard output."""
-    form = one_of("--format", call["format"] or "json", FORMATS)
+    form = one_of("--format", call["format"] or "json", EXPORT_FORMATS)
     with call.reading() as store:
         pieces = _pieces(store, form, call.place.project)
         if not call["output"]:

@@ -13,10 +13,9 @@ from pipeline.project.iterations import patterns
 from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
 from pipeline.project.telling import fulls, index_line
-from pipeline.project.vocabulary import one_of
+from pipeline.project.vocabulary import BUDGET, CONTEXT_FORMATS, LIMIT, one_of
 from pipeline.project.writing import ids
 
-FORMATS = ("inject", "markdown", "json")
 _HITS = 10
 _ARTICLES = 5
 _ALL = 1_000_000
@@ -45,7 +44,7 @@ def get(call: Call) -> Answer:
 
 def context(call: Call) -> Answer:
     """What an agent is told when a session begins."""
-    form = one_of("--format", call["format"] or "markdown", FORMATS)
+    form = one_of("--format", call["format"] or "markdown", CONTEXT_FORMATS)
     settings = call.settings
     with call.reading() as store:
         made = contexts.context(
@@ -53,8 +52,8 @@ def context(call: Call) -> Answer:
             call.place,
             _filters(call, store),
             articles(settings.cache_dir, settings.vault, call.place.root, _ARTICLES),
-            limit=_count("--limit", call["limit"], contexts.LIMIT),
-            budget=_count("--budget", call["budget"], contexts.BUDGET),
+            limit=_count("--limit", call["limit"], LIMIT),
+            budget=_count("--budget", call["budget"], BUDGET),
             resuming=bool(call["resume"]),
         )
     data = asdict(made)

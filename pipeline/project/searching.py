@@ -124,7 +124,7 @@ def search(
             **dict(rows[identity]),
             "files": json.loads(rows[identity]["files"]),
             "concepts": json.loads(rows[identity]["concepts"]),
-            "score": round(score, 3),
+            "score": round(score, 6),
         }
         for score, _, identity in best
         if identity in rows

@@ -75,11 +75,14 @@ def read(path: Path) -> Iterator[tuple[str, Row]]:
         text = path.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise _refused(path, str(error)) from error
-    head, _, rest = text.partition("\n")
+    # by newlines alone: other separators of lines stand inside of strings
+    head, *rest = (line for line in text.split("\n") if line.strip()) if text.strip() else ("",)
     try:
         first = json.loads(head)
-        values = [json.loads(line) for line in rest.splitlines() if line.strip()]
+        values = [json.loads(line) for line in rest]
     except ValueError:
+        first, values = None, []
+    if not values:  # one JSON value, on a line or on many
         yield from _of_whole(path, text)
         return
     _check(path, first)

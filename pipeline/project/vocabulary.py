@@ -1,14 +1,10 @@
-"""The words a store knows: kinds, concepts, levels; and text made fit to be stored."""
+"""The words a store knows: kinds, concepts, levels, forms; and how many tokens a text has."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from pipeline.errors import ConfigFault
-from pipeline.redact import redact
-from pipeline.spans import without_spans
 
 TYPES = (
     "bugfix",
@@ -39,23 +35,15 @@ CONCEPTS = (
 LEVELS = ("L1", "L2", "L3")
 TRIGGERS = ("automatic", "manual", "ralph", "auto-compact")
 STATUSES = ("completed", "checkpoint", "error")
+CONTEXT_FORMATS = ("inject", "markdown", "json")
+EXPORT_FORMATS = ("json", "jsonl", "markdown")
 
-_NEVER_STORED = re.compile("[\0\ud800-\udfff]")
+LIMIT = 5  # observations in a list of the context
+BUDGET = 2000  # tokens of the context
+
 _BYTES_PER_TOKEN = 3.2
 
 Clean = Callable[[str], str]
-
-
-def cleaner(redaction: Mapping[str, Any]) -> Clean:
-    """What takes out of a text whatever must not reach the disk: private spans, then secrets.
-
-    redaction: keyword arguments of `redact`.
-    """
-
-    def clean(text: str) -> str:
-        return redact(without_spans(_NEVER_STORED.sub("", text)), **redaction).text.strip()
-
-    return clean
 
 
 def tokens(text: str) -> int:
