@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, time, timedelta
+from time import tzset
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -85,6 +87,35 @@ def test_nights_are_counted() -> None:
     assert nights(time(3, 0), since, utc("2001-02-08 12:00"), UTC) == 3
     assert nights(time(3, 0), since, utc("2001-02-05 23:00"), UTC) == 0
     assert nights(time(3, 0), since, utc("2000-01-01 00:00"), UTC) == 0
+
+
+@pytest.fixture
+def clocks() -> Iterator[Callable[[str], None]]:
+    """Sets the machine's own zone, and sets it back."""
+    before = os.environ.get("TZ")
+
+    def show(zone: str | None) -> None:
+        if zone is None:
+            os.environ.pop("TZ", None)
+        else:
+            os.environ["TZ"] = zone
+        tzset()
+
+    yield show
+    show(before)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+def test_the_machines_own_zone_is_no_other(zone: str, clocks: Callable[[str], None]) -> None:
+    """Every quarter of an hour of the days around each change, with and without naming the zone."""
+    clocks(zone)
+    at = [time(hour, minute) for hour in (0, 1, 2, 3, 12) for minute in (0, 15, 30)]
+    for day in ("2026-03-07", "2026-03-28", "2026-04-04", "2026-10-03", "2026-10-24", "2026-10-31"):
+        for quarter in range(4 * 48):
+            now = utc(f"{day} 00:00") + quarter * timedelta(minutes=15)
+            hour = at[quarter % len(at)]
+            assert last_due(hour, now) == last_due(hour, now, ZoneInfo(zone))
+            assert next_due(hour, now) == next_due(hour, now, ZoneInfo(zone))
 
 
 @given(

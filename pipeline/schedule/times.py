@@ -67,6 +67,6 @@ def _moments(at: time, now: datetime, zone: tzinfo | None, step: int) -> Iterato
 
 
 def _moment(day: date, at: time, zone: tzinfo | None) -> datetime:
-    wall = datetime.combine(day, at)
-    # fold=0, the default, gives what the head of this file promises, in both cases
-    return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
+    # fold=0, the default, gives what the head of this file promises, in both cases; by way of the
+    # timestamp, since astimezone() of a naive time that the clock leaps over is an hour early
+    return datetime.fromtimestamp(datetime.combine(day, at, zone).timestamp(), UTC)
