@@ -9,8 +9,8 @@ import contextlib
 import itertools
 import json
 import os
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from pipeline.records import Action, Conversation, Message, Role
 
 FORMAT = 1  # of the header line; raise it when a line changes its meaning
 _SUFFIX = ".jsonl.zst"
+_LEVEL = 3  # of compression: the next ones take twice the time for a few percent
+_PIECE = 256 * 1024  # characters handed to the compressor at a time
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class Archive:
@@ -33,6 +36,9 @@ class Archive:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        # conversation -> its folders, from one walk at the first writing: looking for each anew
+        # would take longer with every month in the archive
+        self._folders: defaultdict[str, set[Path]] | None = None
 
     def write(self, conversation: Conversation, messages: Sequence[Message]) -> Path:
         """Write the whole conversation, in place of what was there; whole or not at all.
@@ -46,9 +52,11 @@ class Archive:
         try:
             _make_private(folder, self.root)
             _replace(path, lines)
-            for moved in self._files(conversation.conv):
-                if moved != path:  # it begins earlier than was known
-                    moved.unlink()
+            folders = self._known_folders()[conversation.conv]
+            for before in folders - {folder}:  # it begins earlier than was known
+                (before / path.name).unlink(missing_ok=True)
+                folders.remove(before)
+            folders.add(folder)
         except OSError as error:
             raise StoreFault(
                 f"cannot write the archive file {path}: {error.strerror or error}",
@@ -91,11 +99,20 @@ class Archive:
         """Rename the conversation's file, which is damaged, so that a new one can be written."""
         return [path.rename(path.with_name(f"{path.name}.damaged")) for path in self._files(conv)]
 
+    def _known_folders(self) -> defaultdict[str, set[Path]]:
+        if self._folders is None:
+            self._folders = defaultdict(set)
+            for path in self.root.glob(f"*/*/*/[!.]*{_SUFFIX}"):
+                self._folders[path.name.removesuffix(_SUFFIX)].add(path.parent)
+        return self._folders
+
     def _files(self, conv: str) -> list[Path]:
         return sorted(self.root.glob(f"*/*/*/{conv}{_SUFFIX}"))
 
 
 def _make_private(folder: Path, root: Path) -> None:
+    if folder.is_dir():
+        return
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     for below in reversed([folder, *folder.relative_to(root).parents][:-1]):
         (root / below).mkdir(exist_ok=True, mode=0o700)  # mkdir(parents=True) ignores the mode
@@ -104,22 +121,36 @@ def _make_private(folder: Path, root: Path) -> None:
 def _replace(path: Path, lines: Iterable[dict[str, Any]]) -> None:
     """Put the lines at `path` so that a crash leaves the old file or the new one, never a part.
 
-    Line by line: a long conversation is not held in memory a second time.
+    Piece by piece: a long conversation is not held in memory a second time. What a killed run left
+    of its part is written over.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")  # 0600
+    part = path.with_name(f".{path.name}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     try:
-        with os.fdopen(handle, "wb") as file:
-            packed = zstandard.ZstdCompressor(level=6).stream_writer(file, closefd=False)
+        with os.fdopen(descriptor, "wb") as file:
+            packed = zstandard.ZstdCompressor(level=_LEVEL).stream_writer(file, closefd=False)
             with packed:
-                for line in lines:
-                    packed.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                for piece in _pieces(lines):
+                    packed.write(piece.encode())
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        part.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            part.unlink()
         raise
+
+
+def _pieces(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+    held: list[str] = []
+    size = 0
+    for line in lines:
+        held += (_ENCODER.encode(line), "\n")
+        size += len(held[-2])
+        if size >= _PIECE:
+            yield "".join(held)
+            held, size = [], 0
+    yield "".join(held)
 
 
 def _header(conversation: Conversation) -> dict[str, Any]:
