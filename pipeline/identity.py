@@ -20,6 +20,7 @@ _UUID = re.compile(
 )
 _RANDOM_TAIL = 15  # hex digits at the end of a UUIDv7 that are random through and through
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def conv_id(session_id: str, length: int = 8) -> str:
@@ -46,7 +47,7 @@ def message_id(
     A fork copies messages with time and text but some agents give the copies, or a file they
     migrate, fresh ids: so `native_id` counts only where the format has no time.
     """
-    when = f"id {native_id}" if at is None else str((at - _EPOCH) // timedelta(milliseconds=1))
+    when = f"id {native_id}" if at is None else str((at - _EPOCH) // _MILLISECOND)
     return _digest(source, when, role, redacted_text)[:16]
 
 
@@ -62,5 +63,5 @@ def claim_id(chunk_id: str, ordinal: int) -> str:
 
 def _digest(*parts: str) -> str:
     # the lengths keep ("a", "bc") and ("ab", "c") apart; lone surrogates must not raise
-    joined = "".join(f"{len(part)}:{part}" for part in parts)
+    joined = "".join([f"{len(part)}:{part}" for part in parts])
     return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import deque
 from collections.abc import Mapping
@@ -62,7 +61,7 @@ class Transcript:
         self._assistant_id = ""  # the id its blocks share
         self._queue: deque[_Turn | None] = deque()  # None: queued, but not by a person
         self._commands: set[str] = set()  # slash commands, as typed
-        self._seen: set[tuple[str, bytes]] = set()
+        self._seen: set[tuple[str, int]] = set()
         self._uuids: set[str] = set()
         self._titles: dict[str, str] = {}
         self._summaries: list[tuple[str, str]] = []  # (leaf uuid, summary)
@@ -238,8 +237,8 @@ class Transcript:
         uuid = text_of(entry.get("uuid"))
         if not uuid:
             return False
-        # a digest, or all that is said would be in memory twice
-        key = (uuid, hashlib.sha256(repr(content).encode("utf-8", "surrogatepass")).digest())
+        # a hash, or all that is said would be in memory twice
+        key = (uuid, hash(repr(content)))
         again = key in self._seen
         self._seen.add(key)
         return again
