@@ -64,6 +64,12 @@ def _message(row: sqlite3.Row) -> Message:
     )
 
 
+def _actions(message: Message) -> str:
+    if not message.actions:
+        return "[]"
+    return json.dumps([(a.tool, a.path) for a in message.actions], ensure_ascii=False)
+
+
 class Conversations:
     """The conversations, messages, source_files and watermarks tables."""
 
@@ -193,10 +199,10 @@ class Conversations:
                             m.conv,
                             m.position,
                             m.message_id,
-                            m.role,
+                            m.role.value,  # SQLite asks long what any other str may be
                             to_text(m.at),
                             m.text,
-                            json.dumps([(a.tool, a.path) for a in m.actions], ensure_ascii=False),
+                            _actions(m),
                             m.project,
                         )
                         for m in messages
