@@ -34,7 +34,16 @@ from pipeline.records import BadLine, Event, Span
 from pipeline.resources import folder
 from pipeline.results import RunResults
 from pipeline.review import Reviewer
-from pipeline.sources import Source, chatgpt, claude_ai, claude_code, codex, exports, pi
+from pipeline.sources import (
+    Source,
+    chatgpt,
+    claude_ai,
+    claude_code,
+    codex,
+    exports,
+    observations,
+    pi,
+)
 from pipeline.store import Store
 from pipeline.store.times import from_text
 from pipeline.vault import Vault
@@ -46,6 +55,7 @@ SOURCES: dict[str, tuple[Callable[[Sequence[Path]], Source], Roots]] = {
     "codex": (codex.Codex, codex.default_roots),
     "claude-ai": (claude_ai.ClaudeAi, exports.default_roots),
     "chatgpt": (chatgpt.ChatGpt, exports.default_roots),
+    "observations": (observations.Observations, observations.default_roots),
 }
 
 Clock = Callable[[], datetime]
@@ -150,7 +160,7 @@ def desk(
     rehearsing: the real config when `config` is that of a rehearsal.
     """
     real = rehearsing or config
-    vault, history = Vault(config.vault), History(config.vault)
+    history = History(config.vault)
     if not (config.vault / ".git").is_dir():
         raise ConfigFault(f"there is no vault at {real.vault}", mend="run `memory init` first")
     # whatever can be wrong with the settings is said before a run is begun
@@ -177,7 +187,7 @@ def desk(
         store=store,
         archive=Archive(config.archive_dir),
         sources=sources(config, store),
-        vault=vault,
+        vault=Vault(config.vault, store.derived),
         history=history,
         model=models.model(lambda call: store.runs.account(run, call)),
         embedder=models.embedder,
@@ -210,7 +220,8 @@ def reviewer(config: Config, *, now: Clock = utc_now) -> Iterator[Reviewer]:
         raise ConfigFault(f"there is no vault at {config.vault}", mend="run `memory init` first")
     store = Store(config.store_path, config.journal_dir)
     try:
-        press = Press(store, Vault(config.vault), History(config.vault), config.commit_user_edits)
+        vault, history = Vault(config.vault, store.derived), History(config.vault)
+        press = Press(store, vault, history, config.commit_user_edits)
         yield Reviewer(press, load_policy(), config.zone, now)
     finally:
         store.close()

@@ -112,7 +112,7 @@ class SourcesConfig(Table):
     """Where conversations are read from."""
 
     enabled: list[str] = Field(
-        default=["pi", "claude-code", "codex", "claude-ai", "chatgpt"],
+        default=["pi", "claude-code", "codex", "claude-ai", "chatgpt", "observations"],
         description="Names of the sources that are read.",
     )
     roots: dict[str, list[Folder]] = Field(

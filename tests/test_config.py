@@ -39,7 +39,8 @@ def test_without_any_setting_everything_stays_under_home(home: Path) -> None:
     assert config.archive_dir == home / ".local/share/nightly-memory/archive"
     assert config.models_dir == home / ".cache/nightly-memory/models"
     assert config_path() == home / ".config/nightly-memory/config.toml"
-    assert config.sources.enabled == ["pi", "claude-code", "codex", "claude-ai", "chatgpt"]
+    enabled = ["pi", "claude-code", "codex", "claude-ai", "chatgpt", "observations"]
+    assert config.sources.enabled == enabled
     assert not config.offline
     assert list(home.iterdir()) == []
 
