@@ -59,6 +59,21 @@ def test_writing_again_replaces_the_one_file(tmp_path: Path) -> None:
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
+def test_what_an_earlier_run_left_is_replaced_too(tmp_path: Path) -> None:
+    """By an archive that has not written before: one file is left, and no part of a killed run."""
+    path = Archive(tmp_path).write(TALK, MESSAGES[:1])
+    earlier = replace(TALK, started_at=BEGAN - timedelta(days=60))
+    killed = replace(TALK, conv="eeee5678")
+    part = path.with_name(".eeee5678.jsonl.zst.part")
+    part.write_bytes(b"half")
+    archive = Archive(tmp_path)
+    archive.write(earlier, MESSAGES)
+    archive.write(killed, [])
+    assert archive.read("abcd1234") == (earlier, MESSAGES)
+    assert archive.read("eeee5678") == (killed, [])
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 2
+
+
 def test_what_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
     """A fault, never an empty conversation."""
     archive = Archive(tmp_path)

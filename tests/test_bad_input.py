@@ -393,8 +393,11 @@ def test_a_broken_file_that_is_taken_away_is_no_longer_counted(house: House) -> 
     house.night()
     assert house.desk.store.conversations.counts()["unreadable"] == 1
     path.unlink()
-    house.night()
+    assert len(ingest.pending(house.desk)) == 1
+    assert house.desk.store.conversations.counts()["unreadable"] == 1  # looking changes nothing
+    assert house.night() == [Skipped("it is not there any more")]
     assert house.desk.store.conversations.counts()["unreadable"] == 0
+    assert ingest.pending(house.desk) == []
 
 
 def test_a_root_that_is_not_there_or_is_a_file(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from pipeline.records import Done
 from pipeline.spans import CONTEXT_TAG, without_spans
@@ -68,6 +69,58 @@ def test_a_secret_reaches_no_file(house: House) -> None:
     assert secret not in said_now
     assert private not in said_now
     assert messages[1].text == "The key is [REDACTED:github], heron."
+
+
+BARE = "q7Rk2" + "vT9xLm4" + "Zp8w"  # made up; of no issuer's shape
+
+
+def test_a_secret_named_once_goes_where_it_stands_bare(house: House) -> None:
+    """Before and after it was named, in texts, in a title and in an action's path; counted."""
+    entry = said("assistant", 2, f"I try {BARE} now.")
+    message = {**dict(entry["message"])}  # type: ignore[call-overload]
+    message["content"] = [
+        *message["content"],
+        {"type": "tool_use", "name": "Read", "input": {"file_path": f"/srv/{BARE}/beds.md"}},
+    ]
+    lines = [
+        said("user", 0, f"What is {BARE} good for?"),
+        said("user", 1, f"password={BARE}"),
+        {**entry, "message": message},
+        {"type": "custom-title", "customTitle": f"About {BARE}"},
+    ]
+    write_lines(house.claude / "p" / f"{V4}.jsonl", lines)
+    (outcome,) = house.night()
+    talk = house.desk.store.conversations.get("3f2a9c10")
+    messages = house.desk.store.conversations.messages("3f2a9c10")
+    assert [message.text for message in messages] == [
+        "What is [REDACTED:secret] good for?",
+        "password=[REDACTED:secret]",
+        "I try [REDACTED:secret] now.",
+    ]
+    assert messages[2].actions[0].path == "/srv/[REDACTED:secret]/beds.md"
+    assert talk.title == "About [REDACTED:secret]"
+    assert isinstance(outcome, Done)
+    assert outcome.counts["redacted secret"] == 4  # the title is no message
+    for path in (house.root / "data").rglob("*.zst"):
+        assert BARE.encode() not in zstandard.decompress(path.read_bytes(), 10**6)
+
+
+@pytest.mark.parametrize("word", ["garden-2024-beds", "tomato!", "hunter2hunter2", "beds.eu:5432"])
+def test_a_password_that_is_a_word_takes_no_word_away(house: House, word: str) -> None:
+    """It goes where it is named; elsewhere the same characters may be the thing it is called by."""
+    lines = [said("user", 0, f'password="{word}"'), said("user", 1, f"We speak of {word} today.")]
+    write_lines(house.claude / "p" / f"{V4}.jsonl", lines)
+    house.night()
+    assert house.texts()[V4][1] == f"We speak of {word} today."
+
+
+def test_secrets_of_one_session_mean_nothing_to_another(house: House) -> None:
+    """What is remembered ends with the reading."""
+    other = "7a7a7a7a-5b6d-4e7f-8a9b-0c1d2e3f4a5b"
+    write_lines(house.claude / "p" / f"{V4}.jsonl", [said("user", 0, f"password={BARE}")])
+    write_lines(house.claude / "p" / f"{other}.jsonl", [said("user", 1, f"Seeds: {BARE}.")])
+    house.night()
+    assert house.texts()[other] == [f"Seeds: {BARE}."]
 
 
 def test_mail_addresses_go_when_asked(build: Build) -> None:
