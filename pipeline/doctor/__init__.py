@@ -30,6 +30,11 @@ __all__ = [
 
 SETTINGS = "D01"
 CHECKS: tuple[Check, ...] = (
+    # the store first: others need it
+    Check("D40", "store", database.sound, database.make_anew),
+    Check("D41", "search index", database.indexed, database.index_again, after=("D40",)),
+    Check("D42", "rows of the store", database.orphans, after=("D40",)),
+    Check("D43", "store and journal", database.in_step, after=("D40",)),
     Check("D02", "prompts and policy", installed.prompts),
     Check("D03", "room for a prompt", installed.room, after=("D02",)),
     Check("D04", "name of the package", installed.owner),
@@ -47,10 +52,6 @@ CHECKS: tuple[Check, ...] = (
     Check("D25", "pages and folders of the vault", vault.pages, vault.seed, after=("D20",)),
     Check("D30", "model", models.model),
     Check("D31", "embedder", models.embedder),
-    Check("D40", "store", database.sound),
-    Check("D41", "search index", database.indexed, database.index_again, after=("D40",)),
-    Check("D42", "rows of the store", database.orphans, after=("D40",)),
-    Check("D43", "store and journal", database.in_step, after=("D40",)),
     Check("D50", "archive", archive.whole, archive.write_again, after=("D40",)),
     Check("D51", "citations", archive.cited, after=("D20", "D40")),
     Check("D60", "free disk", places.free),
@@ -89,7 +90,7 @@ def settings(load: Callable[[], Config]) -> tuple[Config | None, Finding]:
 
 
 def examine(machine: Machine) -> list[Finding]:
-    """Every check in turn. One whose ground is gone (see Check.after) is left out."""
+    """What every check finds, by code. One whose ground is gone (see Check.after) is left out."""
     found: list[Finding] = []
     failed: set[str] = set()
     for check in CHECKS:
@@ -99,7 +100,7 @@ def examine(machine: Machine) -> list[Finding]:
             found.append(_finding(check.code, check.title, verdict, mendable=helps))
             if verdict.level is Level.FAIL:
                 failed.add(check.code)
-    return found
+    return sorted(found, key=lambda finding: finding.code)
 
 
 def mend(machine: Machine, found: Sequence[Finding]) -> list[tuple[str, str]]:

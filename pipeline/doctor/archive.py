@@ -59,7 +59,7 @@ def cited(machine: Machine) -> Verdict:
             f"{named(dead, 'citation')} of what was never read or is lost",
             "bring the archive back (`memory restore`), or correct these footnotes",
         )
-    return ok(f"{count} lead somewhere")
+    return ok(f"{counted(count, 'conversation')} cited, all there")
 
 
 def _lost(machine: Machine) -> list[str]:

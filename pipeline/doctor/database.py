@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pipeline.doctor.checks import Machine, Verdict, fail, ok, warn
+from pipeline.keeping.rebuilding import rebuild
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
+from pipeline.store.soundness import is_damaged
 
 _BUSY = "not looked at while a run is at work"
 
@@ -12,14 +14,28 @@ _BUSY = "not looked at while a run is at work"
 def sound(machine: Machine) -> Verdict:
     """memory.sqlite can be opened, is of this version, and SQLite finds no damage in it."""
     path = machine.config.store_path
-    if machine.store is None:
-        if machine.archived or journal_files(machine.config.journal_dir):
-            return fail(
-                f"{path} is gone, while the archive has conversations",
-                "`memory rebuild` makes it anew",
-            )
-        return ok("none yet: the first run makes it")
-    return ok(str(path))
+    if is_damaged(path):
+        return fail(
+            f"{path} is damaged",
+            "`memory rebuild` makes it anew from the archive and keeps the damaged one aside",
+        )
+    if machine.store is None and _can_be_made(machine):
+        return fail(
+            f"{path} is gone, while the archive has conversations",
+            "`memory rebuild` makes it anew",
+        )
+    return ok(str(path) if machine.store else "none yet: the first run makes it")
+
+
+def make_anew(machine: Machine) -> str:
+    """Make a damaged or lost store anew, as `memory rebuild` does."""
+    path = machine.config.store_path
+    if path.is_file() and not is_damaged(path):
+        return "left as it is: it is not damaged"
+    made = rebuild(machine.config)
+    counts = ", ".join(f"{number} {name}" for name, number in made.counts.items() if number)
+    aside = f"; the damaged one is {made.aside}" if made.aside else ""
+    return "; ".join([f"made anew with {counts}{aside}", *made.problems])
 
 
 def indexed(machine: Machine) -> Verdict:
@@ -55,6 +71,10 @@ def in_step(machine: Machine) -> Verdict:
         return ok("no store yet")
     machine.store.journal.refuse_if_behind(machine.config.journal_dir)
     return ok("in step")
+
+
+def _can_be_made(machine: Machine) -> bool:
+    return bool(machine.archived or journal_files(machine.config.journal_dir))
 
 
 def _store(machine: Machine) -> Store:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import packages_distributions
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 import pipeline
@@ -44,9 +44,7 @@ def room(machine: Machine) -> Verdict:
 
 def owner(_machine: Machine) -> Verdict:
     """No other package or folder on Python's path is named `pipeline`, as this one is."""
-    rivals = sorted(
-        {name for name in packages_distributions().get("pipeline", []) if name != _OURS}
-    )
+    rivals = sorted({found.name for found in distributions() if _brings_it(found)} - {_OURS})
     if rivals:
         return fail(
             f"{', '.join(rivals)} is installed under the name `pipeline` too",
@@ -61,6 +59,12 @@ def owner(_machine: Machine) -> Verdict:
                     "install nightly-memory in an environment of its own",
                 )
     return ok(str(here))
+
+
+def _brings_it(found: Distribution) -> bool:
+    """Whether a distribution has files of a package `pipeline`, by what its installer noted."""
+    record = found.read_text("RECORD") or ""
+    return any(f"\n{name}" in f"\n{record}" for name in ("pipeline/", "pipeline.py,"))
 
 
 def _prompts() -> Prompts:

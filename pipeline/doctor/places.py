@@ -77,7 +77,7 @@ def _open_to_others(machine: Machine) -> Iterator[Path]:
     for path in (config.cache_dir, *sorted(store.parent.glob(f"{store.name}*"))):
         if path.exists() and not path.is_symlink() and path.lstat().st_mode & 0o077:
             yield path
-    for folder in (config.data_dir, config.log_dir):
+    for folder in (config.archive_dir, config.journal_dir, config.log_dir):
         if folder.is_dir() and not folder.is_symlink():
             yield from _open_below(folder)
 

@@ -10,7 +10,7 @@ from pipeline.inventory import days_kept
 from pipeline.sources import claude_code
 
 _FEW_DAYS = 7  # kept fewer than this, a week away from the machine loses conversations
-_NEAR = timedelta(days=3)
+_NEAR = 0.9  # of those days without a run: the oldest are about to go
 
 
 def purged(machine: Machine) -> Verdict:
@@ -22,7 +22,7 @@ def purged(machine: Machine) -> Verdict:
     if days <= 0:
         return warn(f"Claude Code keeps no transcripts (cleanupPeriodDays is {days})", cure)
     last = machine.nights.last_success
-    if last is not None and machine.now - last > timedelta(days=days) - _NEAR:
+    if last is not None and machine.now - last > _NEAR * timedelta(days=days):
         return fail(
             f"Claude Code deletes transcripts after {days} days, and none was read for "
             f"{(machine.now - last).days}",
