@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,22 @@ def test_a_line_that_is_too_long_is_passed_over(path: Path) -> None:
     assert lines.offset == path.stat().st_size
     _, lines = read(path, b'{"a":1}\n' + long, max_line=1_000)
     assert lines.offset == 8
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_a_packed_file_is_read_whole_or_not_at_all(
+    tmp_path_factory: pytest.TempPathFactory, place: int, frames: int
+) -> None:
+    """In one frame or several; cut anywhere within one it is a fault, never a shorter file."""
+    path = tmp_path_factory.mktemp("packed") / "a.jsonl.zst"
+    one = b"".join(b'{"a":"%064x"}\n' % (n**20) for n in range(500))
+    packed = zstandard.compress(one)
+    records, lines = read(path, packed * frames)
+    assert len(records) == 500 * frames
+    assert lines.bad_lines == []
+    cut = packed[: 1 + place % (len(packed) - 1)]
+    with pytest.raises(SourceFault, match="cut short"):
+        read(path, packed * (frames - 1) + cut)
 
 
 def test_a_file_that_cannot_be_opened_is_a_source_fault(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from pipeline.records import BadLine
 
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
 _PIECE = 1024 * 1024  # bytes read at a time while passing over a line that is too long
+_PACKED = 1024  # bytes unpacked at a time: tens of MB may come of them
 _ROOM = 256 * 1024 * 1024  # bytes of memory that one record may take when it is decoded
 # What a value takes, by the character that tells of it: many small ones take tens of times more
 # memory than the line they stand on.
@@ -163,8 +164,34 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         if path.suffix != ".zst":
             yield file
             return
-        with zstandard.ZstdDecompressor().stream_reader(file) as unpacked:
-            yield io.BufferedReader(unpacked)
+        yield io.BufferedReader(_Unpacked(file))
+
+
+class _Unpacked(io.RawIOBase):
+    """What is packed in a file; one that ends within a frame raises OSError, not an early end."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed = packed
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            if self._frame.eof:
+                more = self._frame.unused_data or self._packed.read(_PACKED)
+                if not more:
+                    return 0
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            elif not (more := self._packed.read(_PACKED)):
+                raise OSError("it is cut short, or still being packed")
+            self._ready = memoryview(self._frame.decompress(more))
+        taken = self._ready[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._ready = self._ready[len(taken) :]
+        return len(taken)
 
 
 def _count_lines(path: Path, end: int) -> int:
