@@ -1,7 +1,7 @@
 """Write the generated pages of docs/, or with --check say which of them are out of date.
 
 docs/config.md comes from the fields of pipeline.config.Config, docs/cli.md from the commands' own
-help and from the faults in pipeline/errors.py.
+help and from the faults in pipeline/errors.py, docs/doctor.md from the table of checks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from pipeline import errors
 from pipeline.config import FILE_VARIABLE, Config, keys, variable
+from pipeline.doctor import CHECKS, SETTINGS
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +62,31 @@ EXIT_HEAD = """\
 | code | name | meaning |
 |---|---|---|
 | 0 | | the command did all it had to do, or had nothing to do |
+"""
+
+OUTCOMES = {
+    errors.EXIT_PARTIAL: "part of the work failed; the rest was kept",
+    errors.EXIT_STOPPED: "stopped at a safe point, by a signal or the time budget, with work left",
+    errors.EXIT_SKIPPED: "a scheduled run that the machine's power, heat, memory or disk held back",
+    errors.EXIT_UNSOUND: "`memory doctor` found something that does not work",
+}
+
+DOCTOR_HEAD = """\
+# What the doctor looks at
+
+<!-- written by scripts/docs.py from pipeline/doctor -->
+
+`memory doctor` looks at each of these and says `ok`, `warn` or `fail`, what is wrong, and the cure.
+It exits with 14 when something fails; warnings alone are no failure. A check whose ground is gone
+is left out: without a store there is nothing to look for in it. `memory doctor --fix` does what is
+safe, which the last column says, tells what it did, and looks again; it never touches what you
+wrote.
+
+What is asked of macOS (launchd, folders that a scheduled job may not read) is built to Apple's
+documentation and has not been seen on a Mac.
+
+| code | what is looked at | must be so | `--fix` |
+|---|---|---|---|
 """
 
 
@@ -131,19 +157,30 @@ def exit_codes() -> str:
             meaning = (fault.__doc__ or "").splitlines()[0].rstrip(".")
             meaning = meaning[0].lower() + meaning[1:]
             lines[fault.exit_code] = f"| {fault.exit_code} | {fault.__name__} | {meaning} |\n"
-    lines[errors.EXIT_PARTIAL] = (
-        f"| {errors.EXIT_PARTIAL} | | part of the work failed; the rest was kept |\n"
-    )
-    lines[errors.EXIT_STOPPED] = (
-        f"| {errors.EXIT_STOPPED} | | stopped at a safe point, by a signal or the time budget, "
-        "with work left |\n"
-    )
+    for code, meaning in OUTCOMES.items():
+        lines[code] = f"| {code} | | {meaning} |\n"
     return EXIT_HEAD + "".join(lines[code] for code in sorted(lines))
+
+
+def doctor_page() -> str:
+    """docs/doctor.md."""
+    rows = [(SETTINGS, "settings", "The configuration can be read.", "")]
+    for check in CHECKS:
+        meaning = (check.look.__doc__ or "").splitlines()[0]
+        mend = check.mend.__doc__ if check.mend else None
+        rows.append(
+            (check.code, check.title, meaning, (mend or "").splitlines()[0] if mend else "")
+        )
+    return DOCTOR_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in sorted(rows))
 
 
 def main() -> int:
     """Write the pages, or compare them; 1 when one was out of date."""
-    pages = {"docs/config.md": config_page(), "docs/cli.md": cli_page()}
+    pages = {
+        "docs/config.md": config_page(),
+        "docs/cli.md": cli_page(),
+        "docs/doctor.md": doctor_page(),
+    }
     stale = [
         name
         for name, text in pages.items()

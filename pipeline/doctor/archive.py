@@ -26,7 +26,7 @@ def whole(machine: Machine) -> Verdict:
 
 
 def write_again(machine: Machine) -> str:
-    """Write what `whole` misses from the store, which has the same redacted text."""
+    """Write the missing files from the store, which has the same redacted text."""
     lost, archive = _lost(machine), Archive(machine.config.archive_dir)
     for conv in lost:
         assert machine.store is not None

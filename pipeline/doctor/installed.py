@@ -18,7 +18,7 @@ _CHARACTERS_PER_TOKEN = 4  # of English prose, about
 
 
 def prompts(_machine: Machine) -> Verdict:
-    """The policy, the shipped prompts and your own load and are well-formed."""
+    """The policy, the shipped prompts and your own can be read."""
     load_policy()
     known = _prompts().digests()
     return ok(f"{len(known)} prompts")

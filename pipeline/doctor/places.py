@@ -36,7 +36,7 @@ def private(machine: Machine) -> Verdict:
 
 
 def make_private(machine: Machine) -> str:
-    """Close what `private` found."""
+    """Close them to others."""
     count = 0
     for path in _open_to_others(machine):
         path.chmod(0o700 if path.is_dir() else 0o600)
@@ -59,7 +59,7 @@ def folders(machine: Machine) -> Verdict:
 
 
 def make_folders(machine: Machine) -> str:
-    """Make what `folders` misses."""
+    """Make the missing folders."""
     made = [place for place in _folders(machine) if not place.is_dir()]
     for place in made:
         place.mkdir(parents=True, mode=0o700)

@@ -83,7 +83,7 @@ def locks(machine: Machine) -> Verdict:
 
 
 def remove_locks(machine: Machine) -> str:
-    """Delete what `locks` found."""
+    """Delete the locks that no git holds."""
     left, _ = _locks(machine)
     for path in left:
         path.unlink(missing_ok=True)
@@ -112,7 +112,7 @@ def pages(machine: Machine) -> Verdict:
 
 
 def seed(machine: Machine) -> str:
-    """Make what the vault lacks, as `memory init` does."""
+    """Make what is missing, as `memory init` does."""
     vault, root = Vault(machine.config.vault), machine.config.vault
     made = [path.relative_to(root).as_posix() for path in vault.seed(folder("vault_meta"))]
     if made:
