@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,64 @@ def test_packed_rollouts_and_titles(tmp_path: Path) -> None:
     packed.write_bytes(b"no longer packed")
     with pytest.raises(SourceFault, match=r"rollout-b"):
         read(packed, root)
+
+
+def test_a_session_of_the_first_version_is_read(tmp_path: Path) -> None:
+    """All of it is one object, printed or not, in a `.json`; other such files are left alone."""
+    items = [
+        {"role": "user", "content": [{"type": "input_text", "text": "yes"}], "type": "message"},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "NOT-SAID"}]},
+        {
+            "type": "function_call",
+            "name": "shell",
+            "arguments": json.dumps({"command": ["sed", "-n", "1p"], "path": "beds.md"}),
+        },
+        {"type": "function_call_output", "call_id": "c", "output": "NOT-SAID"},
+        {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Sown."}],
+        },
+        {"role": "user", "content": [{"type": "input_text", "text": "yes"}], "type": "message"},
+        {"role": "user", "content": "of a wrong type", "type": 7},
+        "nothing",
+    ]
+    session = {
+        "timestamp": "2025-05-01T10:00:00.000Z",
+        "id": "0c1d-own",
+        "instructions": "NOT-SAID",
+    }
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for name, indent in (("rollout-2025-05-01-0c1d-own.json", 2), ("rollout-b.json", None)):
+        path = folder / name
+        path.write_text(json.dumps({"session": session, "items": items}, indent=indent), "utf-8")
+    (folder / "settings.json").write_text("{}")
+    codex = Codex([folder])
+    assert list(codex.discover()) == [folder / "rollout-2025-05-01-0c1d-own.json", path]
+    for path in codex.discover():
+        found = read(path, folder)
+        assert said(found) == [(U, "yes"), (A, "Sown."), (U, "yes")]
+        assert found.session_id == "0c1d-own"
+        assert found.read_offset == 0
+        assert [action for u in found.utterances for action in u.actions] == [
+            Action("shell", "beds.md")
+        ]
+        times = [utterance.at for utterance in found.utterances]
+        assert {at.date().isoformat() for at in times if at} == {"2025-05-01"}
+        assert len({*times}) == 4  # each its own
+
+
+def test_a_session_of_the_first_version_may_lack_everything(tmp_path: Path) -> None:
+    """No id, no time, no items: its name stands for it, and no time is made up."""
+    path = tmp_path / "rollout-a.json"
+    entry = {"role": "user", "content": "Sow it.", "type": "message"}
+    path.write_text(json.dumps({"session": {}, "items": [entry]}))
+    (utterance,) = read(path).utterances
+    assert (read(path).session_id, utterance.text, utterance.at) == ("rollout-a", "Sow it.", None)
+    path.write_text(json.dumps({"session": {}, "items": []}))
+    assert read(path).utterances == ()
 
 
 def test_reading_on_equals_reading_at_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def default_roots(environ: Mapping[str, str], home: Path) -> list[Path]:
 
 
 class Codex:
-    """Rollouts under `roots`, `.jsonl` or packed as `.jsonl.zst`."""
+    """Rollouts under `roots`: `.jsonl`, `.jsonl.zst` (packed), and the `.json` of the first."""
 
     name = NAME
 
@@ -52,13 +53,17 @@ class Codex:
 
     def discover(self) -> Iterator[Path]:
         """Every rollout, sorted by path; of one that stands there packed too, the plain file."""
-        paths = find(self.roots, suffixes=(".jsonl", ".jsonl.zst"))
+        paths = find(self.roots, suffixes=(".jsonl", ".jsonl.zst", ".json"))
         plain = {path for path in paths if path.suffix != ".zst"}
-        return (path for path in paths if path in plain or path.with_suffix("") not in plain)
+        for path in paths:
+            other = path.suffix == ".json" and not path.name.startswith("rollout-")
+            if not other and (path in plain or path.with_suffix("") not in plain):
+                yield path
 
     def read(self, path: Path, start: int = 0) -> Iterator[Session]:
         """Parse the file. Raises SourceFault when it cannot be opened or is no rollout."""
-        if path.suffix == ".zst":
+        grows = path.suffix == ".jsonl"
+        if not grows:
             start = 0
         lines = JsonLines(path, start, passes=_is_output)
         rollout = _Rollout(self._turns_of)
@@ -78,11 +83,11 @@ class Codex:
             )
         yield Session(
             source=NAME,
-            session_id=rollout.session_id or path.name.split(".jsonl")[0],
+            session_id=rollout.session_id or path.name.split(".json")[0],
             path=path,
             title=self._titles.get(rollout.session_id, "") or rollout.title,
             utterances=rollout.utterances(),
-            read_offset=0 if path.suffix == ".zst" else rollout.last_turn,
+            read_offset=rollout.last_turn if grows else 0,
             resumed=start > 0,
             parent=rollout.parent,
             interactive=not rollout.is_subagent,
@@ -162,6 +167,9 @@ class _Rollout:
         elif kind == "message" and "role" in entry:
             kind, payload = "response_item", entry
             self.recognised = True
+        elif isinstance(entry.get("session"), dict) and isinstance(entry.get("items"), list):
+            self._add_whole(entry["session"], entry["items"], line_start)
+            return
         at = text_of(entry.get("timestamp")) or text_of(payload.get("timestamp"))
         if kind == "session_meta":
             self._add_meta(payload)
@@ -227,6 +235,21 @@ class _Rollout:
         )
         self._parents_turns = self.turns_of(self.parent)
         self.replayed = bool(self._parents_turns)
+
+    def _add_whole(
+        self, session: Mapping[str, object], items: Sequence[object], line_start: int
+    ) -> None:
+        """A session of the first version, all in one object; of its times it tells the last.
+
+        Each item is put a millisecond behind the one before: two that say the same are two, and a
+        file that was copied later does not make an old session a new one.
+        """
+        self.recognised = True
+        self.session_id = self.session_id or text_of(session.get("id"))
+        saved = time_of(session.get("timestamp"))
+        for number, item in enumerate(items):
+            at = saved + timedelta(milliseconds=number) if saved else None
+            self._add_item(mapping_of(item), at.isoformat() if at else "", line_start)
 
     def _add_item(self, payload: Mapping[str, object], at: str, line_start: int) -> None:
         kind = text_of(payload.get("type"))
