@@ -85,6 +85,13 @@ def another_pipeline(h: Healthy) -> Healthy:
     return h
 
 
+def folder_of_the_same_name(h: Healthy) -> Healthy:
+    """A folder `pipeline` of somebody's on Python's path."""
+    (h.home / "site" / "pipeline").mkdir(parents=True)
+    sys.path.append(str(h.home / "site"))
+    return h
+
+
 def nothing_scheduled(h: Healthy) -> Healthy:
     """The user never scheduled it."""
     unit(h, "timer").unlink()
@@ -194,6 +201,21 @@ def in_documents(h: Healthy) -> Healthy:
     (h.home / "Documents").mkdir()
     h.config.vault.rename(h.home / "Documents" / "vault")
     return replace(h.but(vault=h.home / "Documents" / "vault"), platform="darwin")
+
+
+def store_in_onedrive(h: Healthy) -> Healthy:
+    """The store is synced, to an account that the folder is named after."""
+    place = h.home / "OneDrive - Somewhere" / "cache"
+    shutil.copytree(h.config.cache_dir, place)
+    return h.but(cache_dir=place)
+
+
+def export_in_downloads(h: Healthy) -> Healthy:
+    """On a Mac, an export was imported from where the browser put it."""
+    store = Store(h.config.store_path)
+    store.conversations.remember_import(h.home / "Downloads" / "export.zip", "chatgpt", NIGHT)
+    store.close()
+    return replace(h, platform="darwin")
 
 
 def merging(h: Healthy) -> Healthy:
@@ -310,6 +332,12 @@ def lost_store(h: Healthy) -> Healthy:
 def newer_store(h: Healthy) -> Healthy:
     """A later version was tried."""
     sql(h, "INSERT INTO _migrations VALUES ('9999_later.sql', 'x')")
+    return h
+
+
+def lost_table(h: Healthy) -> Healthy:
+    """A table is gone, which SQLite does not mind."""
+    sql(h, "DROP TABLE model_calls")
     return h
 
 
@@ -430,7 +458,7 @@ def purged_already(h: Healthy) -> Healthy:
 def purged_elsewhere(h: Healthy) -> Healthy:
     """Its settings stand where CLAUDE_CONFIG_DIR says; zero days means none is kept."""
     folder = h.home / "claude"
-    folder.mkdir()
+    (folder / "projects").mkdir(parents=True)
     (folder / "settings.json").write_text('{"cleanupPeriodDays": 0}')
     os.environ["CLAUDE_CONFIG_DIR"] = str(folder)
     return h
@@ -456,6 +484,7 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (broken_prompt, {"D02": FAIL}),
     (small_prompts, {"D03": WARN}),
     (another_pipeline, {"D04": FAIL}),
+    (folder_of_the_same_name, {"D04": WARN}),
     (nothing_scheduled, {"D10": WARN}),
     (switched_off, {"D10": FAIL}),
     (not_loaded, {"D10": FAIL}),
@@ -471,6 +500,8 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (no_vault, {"D20": FAIL, "D24": WARN}),
     (in_dropbox, {"D21": WARN}),
     (in_documents, {"D21": FAIL}),
+    (store_in_onedrive, {"D21": WARN}),
+    (export_in_downloads, {"D21": FAIL}),
     (merging, {"D22": FAIL}),
     (detached, {"D22": FAIL}),
     (no_repository, {"D22": FAIL}),
@@ -488,6 +519,7 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (no_database, {"D40": FAIL}),
     (lost_store, {"D40": FAIL}),
     (newer_store, {"D40": FAIL}),
+    (lost_table, {"D14": FAIL}),
     (index_behind, {"D41": FAIL}),
     (index_lacks_claims, {"D41": FAIL}),
     (ledger_without_chunk, {"D42": WARN}),
@@ -712,6 +744,35 @@ def test_before_the_first_run_nothing_is_wrong_or_made(healthy: Healthy) -> None
 def test_guarded_folders_are_those_of_a_mac(healthy: Healthy) -> None:
     """Elsewhere a vault in Documents is as good as any."""
     assert wrong(replace(in_documents(healthy), platform="linux").examine()) == {}
+
+
+def test_folders_that_sound_alike_are_not_guarded(healthy: Healthy) -> None:
+    """Only the very folders are."""
+    for name in ("Documents old", "Dropboxes", "Desktop2"):
+        place = healthy.home / name / "vault"
+        shutil.copytree(healthy.config.vault, place)
+        assert wrong(replace(healthy.but(vault=place), platform="darwin").examine()) == {}
+
+
+def test_what_was_forgotten_is_not_missed_in_the_ledger(healthy: Healthy) -> None:
+    """The ledger outlives what the user had forgotten; only the citations are told."""
+    archive = Archive(healthy.config.archive_dir)
+    (conv, *_) = archive.convs()
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "forget", f"conv:{conv}", "--yes"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert conv not in archive.convs(), done.stderr
+    assert wrong(healthy.examine()) == {"D51": WARN}
+
+
+def test_without_claude_code_nothing_is_purged(healthy: Healthy) -> None:
+    """Its transcripts are not there: nobody deletes them."""
+    shutil.rmtree(healthy.home / ".claude")
+    late = replace(healthy, now=NOW + timedelta(days=60))
+    assert wrong(late.examine()) == {"D12": FAIL}
 
 
 def test_no_embedder_is_no_fault(healthy: Healthy) -> None:

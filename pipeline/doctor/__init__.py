@@ -6,6 +6,7 @@ are never given to another check: users look them up.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 SETTINGS = "D01"
+_LOG = logging.getLogger(__name__)
 CHECKS: tuple[Check, ...] = (
     # the store first: others need it
     Check("D40", "store", database.sound, database.make_anew),
@@ -45,7 +47,7 @@ CHECKS: tuple[Check, ...] = (
     Check("D14", "speed of the model", nights.slowed, after=("D40",)),
     Check("D15", "work given up", nights.parked, after=("D40",)),
     Check("D20", "vault", vault.there),
-    Check("D21", "place of the vault", vault.placed),
+    Check("D21", "places", places.reachable),
     Check("D22", "the vault's git", vault.repository, after=("D20",)),
     Check("D23", "git locks", vault.locks, vault.remove_locks, after=("D20",)),
     Check("D24", "git identity", vault.identity, after=("D22",)),
@@ -116,7 +118,7 @@ def mend(machine: Machine, found: Sequence[Finding]) -> list[tuple[str, str]]:
                 if check.code in wanted and check.mend is not None:
                     try:
                         done.append((check.code, check.mend(machine)))
-                    except (MemoryFault, OSError) as error:
+                    except Exception as error:  # the other cures are not held up by it
                         done.append((check.code, f"could not be mended: {error}"))
     return done
 
@@ -130,6 +132,12 @@ def _looked(check: Check, machine: Machine) -> Verdict:
         where = f" ({error.filename})" if error.filename else ""
         return fail(
             f"cannot be looked at: {error.strerror or error}{where}", "check its permissions"
+        )
+    except Exception as error:  # a doctor that falls over what is broken is of no use
+        _LOG.debug("the check %s fell over", check.code, exc_info=error)
+        return fail(
+            f"cannot be looked at: {type(error).__name__}: {error}",
+            "`memory --debug doctor` shows where; if it is the store, `memory rebuild`",
         )
 
 

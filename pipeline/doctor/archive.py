@@ -56,8 +56,8 @@ def cited(machine: Machine) -> Verdict:
         return fail(unreadable[0], "mend or move that page away: no run can fold into it")
     if dead:
         return warn(
-            f"{named(dead, 'citation')} of what was never read or is lost",
-            "bring the archive back (`memory restore`), or correct these footnotes",
+            f"{named(dead, 'citation')} of what was forgotten, lost or never read",
+            "bring the archive back (`memory restore`), or take these footnotes out",
         )
     return ok(f"{counted(count, 'conversation')} cited, all there")
 

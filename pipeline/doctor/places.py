@@ -1,14 +1,75 @@
-"""Folders and disks: room, and closed to others."""
+"""Folders and disks: within reach of a scheduled run, with room, and closed to others."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline import conditions
 from pipeline.doctor.checks import Machine, Verdict, counted, fail, ok, warn
+from pipeline.errors import StoreFault
+
+# A job of launchd may not read these without a grant, and nobody is up to be asked for one.
+_GUARDED = re.compile(r"(Documents|Desktop|Downloads)(?:/|$)", re.IGNORECASE)
+_VOLUMES = Path("/Volumes")  # nor other disks, which may not be there at night
+# Syncing programs replace files under git's hands, and take them away to save room. Some add the
+# name of the account to that of their folder.
+_SYNCED = re.compile(
+    r"(Library/Mobile Documents|Library/CloudStorage|Dropbox|Google Drive|OneDrive|iCloud Drive)"
+    r"(?:[/ (-]|$)",
+    re.IGNORECASE,
+)
+
+
+def reachable(machine: Machine) -> Verdict:
+    """What a run reads and writes is not where a scheduled job may not read, nor synced."""
+    config = machine.config
+    for what, place in (("vault", config.vault), ("store", config.cache_dir)):
+        if name := _below(place, _SYNCED, machine):
+            return warn(
+                f"the {what} {place} is in {name}, which a program syncs",
+                "move it out and set where it is; a vault can be synced by git instead",
+            )
+    if machine.platform != "darwin":
+        return ok("not synced")
+    for what, place in (
+        ("vault", config.vault),
+        ("store", config.cache_dir),
+        ("archive", config.data_dir),
+        *(("export", path) for path in _imported(machine)),
+    ):
+        if name := _below(place, _GUARDED, machine):
+            return fail(
+                f"the {what} {place} is in {name}, which a scheduled job may not read",
+                "move it out (an export: import it from there), or grant Full Disk Access",
+            )
+        if place.resolve().is_relative_to(_VOLUMES):
+            return warn(
+                f"the {what} {place} is on another disk, which a scheduled job may not reach",
+                "keep it in your home folder, or grant Full Disk Access",
+            )
+    return ok("not synced, and open to scheduled jobs")
+
+
+def _imported(machine: Machine) -> list[Path]:
+    try:
+        return list(machine.store.conversations.imported()) if machine.store else []
+    except StoreFault:  # another check's affair
+        return []
+
+
+def _below(place: Path, names: re.Pattern[str], machine: Machine) -> str:
+    """The folder of the home, of these names, that this place is in, links followed; or ""."""
+    for path in (place, place.resolve()):
+        for home in (machine.home, machine.home.resolve()):
+            if path.is_relative_to(home):
+                found = names.match(path.relative_to(home).as_posix())
+                if found:
+                    return found[1]
+    return ""
 
 
 def free(machine: Machine) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 from pipeline.assemble import sources
 from pipeline.doctor.checks import Machine, Verdict, counted, fail, ok, warn
@@ -17,6 +18,9 @@ def purged(machine: Machine) -> Verdict:
     """Claude Code keeps its transcripts long enough for a run to read them (cleanupPeriodDays)."""
     if claude_code.NAME not in machine.config.sources.enabled:
         return ok("Claude Code is not read")
+    roots = machine.config.sources.roots.get(claude_code.NAME)
+    if not any(map(Path.exists, roots or claude_code.default_roots(machine.environ, machine.home))):
+        return ok("there are none of Claude Code")
     days = days_kept(machine.environ, machine.home)
     cure = "set cleanupPeriodDays in Claude Code's settings.json to 365 or more"
     if days <= 0:

@@ -17,17 +17,6 @@ from pipeline.vault import Vault
 
 _FOLDERS = ("articles", "Talk", "Meta")
 _SETTLED = 60.0  # seconds after which a lock of git is not one that is just being let go
-# A job of launchd may not read these without a grant, and for a window to ask for one nobody is up.
-_GUARDED = ("Documents", "Desktop", "Downloads")
-# Syncing programs replace files under git's hands, and take them away to save room.
-_SYNCED = (
-    "Library/Mobile Documents",
-    "Library/CloudStorage",
-    "Dropbox",
-    "Google Drive",
-    "OneDrive",
-    "iCloud Drive",
-)
 
 
 def there(machine: Machine) -> Verdict:
@@ -39,25 +28,6 @@ def there(machine: Machine) -> Verdict:
         if place.is_dir() and not os.access(place, os.R_OK | os.W_OK | os.X_OK):
             return fail(f"{place} cannot be read and written", f"chmod u+rwx '{place}'")
     return ok(str(root))
-
-
-def placed(machine: Machine) -> Verdict:
-    """The vault is neither where a scheduled job may not read nor in a folder that is synced."""
-    home = machine.home.resolve()
-    for place in dict.fromkeys((machine.config.vault, machine.config.vault.resolve())):
-        for name in _SYNCED:
-            if any(place.is_relative_to(base / name) for base in (machine.home, home)):
-                return warn(
-                    f"{place} is in {name}, which a program syncs",
-                    "move the vault out of it and set `vault`; sync by git instead",
-                )
-        for name in _GUARDED if machine.platform == "darwin" else ():
-            if any(place.is_relative_to(base / name) for base in (machine.home, home)):
-                return fail(
-                    f"{place} is in {name}, which a scheduled job may not read",
-                    "move the vault out of it and set `vault`, or grant Full Disk Access",
-                )
-    return ok("outside of guarded and synced folders")
 
 
 def repository(machine: Machine) -> Verdict:

@@ -10,7 +10,9 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _ORPHANS = {
     "{} of the ledger without their chunk": """
         SELECT count(*) FROM synthesized_bucket_chunks
-        WHERE chunk_id NOT IN (SELECT id FROM chunks)""",
+        WHERE chunk_id NOT IN (SELECT id FROM chunks)
+          -- of what the user had forgotten the ledger alone is left, and does not say so
+          AND NOT EXISTS (SELECT 1 FROM forgotten)""",
     "{} of the ledger without their topic": """
         SELECT count(*) FROM synthesized_bucket_chunks
         WHERE bucket NOT IN (SELECT name FROM buckets)""",
