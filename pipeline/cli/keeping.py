@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipeline.cli.printing import JsonOption, VaultOption, print_json, say, warn
+from pipeline.errors import EXIT_PARTIAL, ConfigFault
+
+if TYPE_CHECKING:
+    from pipeline.keeping.forgetting import Plan
 
 
 def rebuild(
@@ -41,6 +45,108 @@ def rebuild(
     say(f"{'would hold' if dry_run else 'made anew'}: {counted}")
     if done.aside:
         say(f"the database that stood there is {done.aside}")
+
+
+def forget(
+    conv: Annotated[str, typer.Argument(help="conv:HASH, as it stands in a footnote.")] = "",
+    match: Annotated[str, typer.Option(help="Every conversation in which this text stands.")] = "",
+    project: Annotated[
+        str, typer.Option(help="Every conversation of this project: its folder, or its name.")
+    ] = "",
+    from_articles: Annotated[
+        bool,
+        typer.Option(
+            "--from-articles",
+            help="Also strike out of the vault's pages what rests on nothing else.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
+    vault: VaultOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take conversations out of the store, the archive, the journal and the logs, for good.
+
+    They are known by hashes alone afterwards, so that they are not read from the agent's own
+    transcripts again. In the end every file of ours is searched for pieces of what was said, and
+    what still holds one is named; then the exit code is that of a partial run.
+
+    Example: memory forget conv:HASH --from-articles
+    """
+    from pipeline.config import load_config
+    from pipeline.keeping.forgetting import Forgetter, Wanted, history_advice
+    from pipeline.lock import one_run
+    from pipeline.store import Store
+
+    if sum(map(bool, (conv, match, project))) != 1:
+        raise ConfigFault(
+            "say what is to be forgotten, in one way",
+            mend="memory forget conv:HASH, or --match TEXT, or --project FOLDER",
+        )
+    if as_json and not (yes or dry_run):
+        raise ConfigFault("with --json nobody can be asked", mend="add --yes, or --dry-run")
+    config = load_config(vault=vault)
+    with one_run(config.lock_path):
+        store = Store(config.store_path, config.journal_dir)
+        try:
+            store.journal.refuse_if_behind(config.journal_dir)
+            forgetter = Forgetter(config, store)
+            plan = forgetter.plan(Wanted(conv, match, project))
+            if not as_json:
+                _say_plan(plan, from_articles=from_articles)
+            if dry_run:
+                if as_json:
+                    print_json(_plan_as_json(plan))
+                return
+            if not yes and not typer.confirm("Forget this?"):
+                raise typer.Exit(1)
+            done = forgetter.forget(plan, from_articles=from_articles)
+        finally:
+            store.close()
+    if as_json:
+        told = {"struck": done.struck, "kept": done.kept, "left": done.left}
+        print_json(_plan_as_json(plan) | told)
+    else:
+        for path, sentence, why in done.kept:
+            say(f"stays in {path}: {sentence} ({why})" if sentence else f"stays: {path}: {why}")
+        say(f"forgotten: {len(done.convs)} conversations")
+        if not done.left:
+            say("no file holds a piece of them any more")
+        for place, advice in done.left:
+            say(f"left in {place}: {advice}")
+        if plan.commits:
+            for line in history_advice(config.vault):
+                say(f"  {line}")
+    if done.left:
+        raise typer.Exit(EXIT_PARTIAL)
+
+
+def _say_plan(plan: Plan, *, from_articles: bool) -> None:
+    for one in plan.conversations:
+        day = one.started_at.date().isoformat()
+        say(f"conv:{one.conv}  {day}, {one.source}, {one.title}")
+    for conv in plan.unfinished:
+        say(f"conv:{conv}  (begun before, not finished)")
+    for cited in plan.pages:
+        what = f"{len(cited.sentences)} sentences that rest on nothing else"
+        say(f"{cited.path}: {what if cited.sentences else 'tells of it'}")
+        for sentence in cited.sentences:
+            say(f"    {sentence}")
+    if plan.pages and not from_articles:
+        say("  these pages stay as they are; add --from-articles to strike that out of them")
+    for commit in plan.commits:
+        say(f"commit {commit.sha[:10]} {commit.subject}")
+    for path in plan.deleted:
+        say(f"deleted with it: {path}")
+
+
+def _plan_as_json(plan: Plan) -> dict[str, Any]:
+    return {
+        "conversations": plan.convs,
+        "pages": {cited.path: list(cited.sentences) for cited in plan.pages},
+        "commits": [commit.sha for commit in plan.commits],
+        "deleted": [str(path) for path in plan.deleted],
+    }
 
 
 def backup(

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 
 from pipeline.desk import Desk
 from pipeline.identity import SENTINEL
+from pipeline.reading.cleaning import storable_text
 from pipeline.reading.discovery import Job
 from pipeline.records import Role, Session
 
@@ -35,6 +36,8 @@ def left_out(session: Session, job: Job, desk: Desk) -> LeftOut | None:
         folder.is_relative_to(own) for own in desk.own_folders
     ):
         return LeftOut("a session of nightly-memory itself")
+    if desk.store.forgetting.session(session.source, storable_text(session.session_id)):
+        return LeftOut("you had it forgotten")
     excluded = desk.config.ingest.exclude_projects
     if excluded and any(
         _is_excluded(cwd, excluded) for cwd in {u.cwd for u in session.utterances if u.cwd}

@@ -81,6 +81,9 @@ def read(session: Session, job: Job, projects: Projects, desk: Desk) -> Reading 
                 project=projects.of(storable_text(item.said.cwd)),
             )
         )
+    # a fork repeats what was said before it, under an id of its own
+    if gone := desk.store.forgetting.messages(m.message_id for m in messages):
+        messages = [message for message in messages if message.message_id not in gone]
     if not messages:
         return LeftOut("nothing is left of what is said in it")
     title = _title(given)

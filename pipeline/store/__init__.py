@@ -17,6 +17,8 @@ from pipeline.store.buckets import Buckets
 from pipeline.store.chunks import Chunks
 from pipeline.store.claims import Claims
 from pipeline.store.conversations import Conversations
+from pipeline.store.derived import Derived
+from pipeline.store.forgetting import Forgetting
 from pipeline.store.holds import Holds
 from pipeline.store.journal import Journal
 from pipeline.store.ledger import Ledger
@@ -50,6 +52,7 @@ class Store:
             self._connection.close()
             raise StoreFault(f"the store {path} is damaged: {error}", mend=_MEND) from error
         self.restoring = Restoring(self._connection, self.journal.marks)
+        self.forgetting = Forgetting(self._connection)
         self.conversations = Conversations(self._connection)
         self.chunks = Chunks(self._connection)
         self.buckets = Buckets(self._connection)
@@ -57,6 +60,7 @@ class Store:
         self.ledger = Ledger(self._connection)
         self.holds = Holds(self._connection)
         self.runs = Runs(self._connection)
+        self.derived = Derived(self._connection)
         self.soundness = Soundness(self._connection)
 
     def together(self) -> AbstractContextManager[None]:

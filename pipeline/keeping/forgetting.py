@@ -1,0 +1,418 @@
+"""Conversations forgotten: out of the store, the archive, the journal and the logs, and proved so.
+
+First what it would do (`plan`), which changes nothing; then `forget`, which can be killed at any
+moment and done again; then a search of every file of ours for pieces of what was said. What is not
+ours to change is named: the agent's own transcript, the vault's commits, backups.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from pipeline.archive import Archive
+from pipeline.config import Config
+from pipeline.errors import ConfigFault, StoreFault, VaultFault
+from pipeline.footnotes import citations_of
+from pipeline.gates import section_words
+from pipeline.history import Commit, History
+from pipeline.keeping.asides import BEFORE
+from pipeline.keeping.backing_up import known_backups, walk
+from pipeline.keeping.searching import Needles, pieces
+from pipeline.keeping.striking import strike, strike_lines
+from pipeline.markdown import parse
+from pipeline.policy import load_policy
+from pipeline.prose import reading
+from pipeline.publish import Press, digest, heal, publish
+from pipeline.records import Conversation
+from pipeline.store import Store
+from pipeline.store.ledger import Folding, PageFile
+from pipeline.vault import ChangedUnderneath, Vault
+
+Clock = Callable[[], datetime]
+
+_CITATION = re.compile(r"(?:conv:)?(?P<conv>[0-9a-f]{8,32})", re.IGNORECASE)
+_ARTICLES = "articles/"
+# tables that know what stands in the vault's pages
+_KNOWN_OF_PAGES = ("written_sentences", "merged", "led", "told", "buckets")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be forgotten: one of a conversation, a text, a project; "" for the others."""
+
+    conv: str = ""
+    match: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A page of the vault that tells of it. sentences: those that rest on nothing else.
+
+    quotes: its words stand there, beside the conversation's id.
+    """
+
+    path: str
+    sentences: tuple[str, ...]
+    quotes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What `forget` would do. unfinished: conversations an earlier call was killed over.
+
+    pages, commits: what of the vault tells of it. deleted: files of ours that go whole.
+    """
+
+    conversations: tuple[Conversation, ...]
+    unfinished: tuple[str, ...]
+    pages: tuple[Cited, ...]
+    commits: tuple[Commit, ...]
+    deleted: tuple[Path, ...]
+    needles: Needles
+    match: str = ""
+
+    @property
+    def convs(self) -> list[str]:
+        """Every conversation that is to be forgotten."""
+        return sorted({c.conv for c in self.conversations} | set(self.unfinished))
+
+
+@dataclass(slots=True)
+class Forgotten:
+    """What became of it. struck: sentences taken out, by page. kept: (page, sentence, why).
+
+    left: (place, what to do about it) of everything that still holds a piece of it.
+    """
+
+    convs: list[str]
+    struck: dict[str, int] = field(default_factory=dict)
+    kept: list[tuple[str, str, str]] = field(default_factory=list)
+    left: list[tuple[str, str]] = field(default_factory=list)
+
+
+class Forgetter:
+    """Works on one open store; whoever makes it holds the run lock."""
+
+    def __init__(
+        self, config: Config, store: Store, *, now: Clock = lambda: datetime.now(UTC)
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._now = now
+        self._archive = Archive(config.archive_dir)
+        self._vault = Vault(config.vault)
+        self._history = History(config.vault)
+        self._press = Press(store, self._vault, self._history, config.commit_user_edits)
+        self._has_vault = (config.vault / ".git").is_dir()
+
+    # ------------------------------------------------------------------ the plan
+
+    def plan(self, wanted: Wanted) -> Plan:
+        """What is to be forgotten and where it stands. Changes nothing.
+
+        Raises ConfigFault when nothing is meant by it.
+        """
+        forgetting = self._store.forgetting
+        unfinished = forgetting.unfinished()
+        chosen = self._chosen(wanted)
+        convs = sorted({*chosen, *unfinished})
+        texts = forgetting.texts(convs)
+        commits = self._commits(convs)
+        composed = self._composed(convs, commits)
+        needles = Needles(pieces([*texts, *composed]), _as_written(wanted.match, texts))
+        # what others say as well is theirs, and no proof against us
+        needles = needles.without(needles.in_texts(forgetting.other_texts(convs)))
+        found = (self._store.conversations.find(conv) for conv in chosen)
+        made = Plan(
+            conversations=tuple(one for one in found if one is not None),
+            unfinished=tuple(conv for conv in unfinished if conv not in chosen),
+            pages=tuple(self._cited(convs, needles)),
+            commits=tuple(commits),
+            deleted=tuple(self._whole_files(convs)),
+            needles=needles,
+            match=wanted.match,
+        )
+        if not convs and not (wanted.match and self._stands_somewhere(made)):
+            raise ConfigFault(
+                f"nothing is known of {wanted.match or wanted.project!r}",
+                mend="`memory sources` shows what was read",
+            )
+        return made
+
+    def _chosen(self, wanted: Wanted) -> list[str]:
+        if wanted.match:
+            return self._store.forgetting.containing(wanted.match)
+        if wanted.project:
+            return self._store.forgetting.of_project(wanted.project)
+        found = _CITATION.fullmatch(wanted.conv.strip().strip("`"))
+        if found is None:
+            raise ConfigFault(
+                f"{wanted.conv!r} names no conversation",
+                mend="write it as it stands in a footnote: conv:HASH; or use --match or --project",
+            )
+        conv = found["conv"].lower()
+        if self._store.conversations.find(conv) is None:
+            if conv in self._store.forgetting.unfinished():
+                return []
+            raise ConfigFault(
+                f"no conversation conv:{conv} is in the store",
+                mend="a footnote names what it cites; `memory rebuild` brings a lost store back",
+            )
+        return [conv]
+
+    def _commits(self, convs: Sequence[str]) -> list[Commit]:
+        if not self._has_vault:
+            return []
+        found = [commit for conv in convs for commit in self._history.mentions(f"conv:{conv}")]
+        return list({commit.sha: commit for commit in found}.values())
+
+    def _composed(self, convs: Sequence[str], commits: Sequence[Commit]) -> list[str]:
+        """Sentences that were ever written on the word of these conversations alone."""
+        found = []
+        for sha, paths in self._history.files([c.sha for c in commits]).items() if commits else ():
+            for path in paths:
+                if path.startswith(_ARTICLES):
+                    page = parse(self._history.show(sha, path) or "")
+                    for block in page.blocks:
+                        for sentence in block.sentences:
+                            cited = citations_of(page, sentence.marks)
+                            if cited and all(one.conv in convs for one in cited):
+                                found.append(sentence.text)
+        return found
+
+    def _cited(self, convs: Sequence[str], needles: Needles) -> Iterator[Cited]:
+        """Pages of the vault that cite these conversations, or quote them."""
+        for path, text in self._pages():
+            page = parse(text)
+            quotes = _quotes(text, needles)
+            if not quotes and not any(f"conv:{conv}" in text for conv in convs):
+                continue
+            alone = []
+            for block in page.blocks:
+                for sentence in block.sentences:
+                    cited = citations_of(page, sentence.marks)
+                    if cited and all(one.conv in convs for one in cited):
+                        alone.append(sentence.text)
+            yield Cited(path, tuple(alone), quotes)
+
+    def _pages(self) -> Iterator[tuple[str, str]]:
+        if not self._has_vault:
+            return
+        for path in walk(self._config.vault, (self._config.vault / ".git",)):
+            if path.suffix == ".md" and not path.is_symlink():
+                with suppress(OSError, UnicodeDecodeError):
+                    yield (
+                        path.relative_to(self._config.vault).as_posix(),
+                        path.read_bytes().decode("utf-8"),
+                    )
+
+    def _whole_files(self, convs: Sequence[str]) -> Iterator[Path]:
+        """What cannot be changed in part: damaged files, and databases that were moved aside."""
+        yield from sorted(self._config.cache_dir.glob(f"{self._config.store_path.name}{BEFORE}*"))
+        yield from sorted(self._config.journal_dir.glob("*.damaged"))
+        for conv in convs:
+            yield from sorted(self._config.archive_dir.rglob(f"{conv}.*.damaged"))
+
+    def _stands_somewhere(self, plan: Plan) -> bool:
+        return bool(plan.pages) or any(self._holding(plan.needles))
+
+    # ------------------------------------------------------------------ the deed
+
+    def forget(self, plan: Plan, *, from_articles: bool) -> Forgotten:
+        """Take it out everywhere; then look whether anything is left, and where.
+
+        from_articles: also strike out the sentences that rest on nothing else. Done again after a
+        kill, it goes on.
+        """
+        convs, needles, store = plan.convs, plan.needles, self._store
+        done = Forgotten(convs)
+        heal(self._press, self._now())
+        transcripts = store.forgetting.transcripts(convs)
+        store.forgetting.begin(convs, self._now())
+        store.journal.write()  # also a database that is lost now comes back without them
+        if from_articles:
+            for cited in plan.pages:
+                self._strike(cited.path, plan, done)
+        for conv in convs:
+            self._archive.remove(conv)
+        for path in plan.deleted:
+            path.unlink(missing_ok=True)
+        for log in self._logs():
+            _strike_log(log, needles)
+        standing = self._standing()
+        store.forgetting.erase(convs, needles.said, lambda stem: standing.get(stem, ""))
+        store.journal.rewrite()
+        store.forgetting.clean()
+        done.left += self._left(plan, transcripts)
+        store.forgetting.finish(convs)
+        store.journal.write()
+        return done
+
+    def _strike(self, path: str, plan: Plan, done: Forgotten) -> None:
+        known = self._vault.hash(path)
+        text = self._vault.page(path) or ""
+        run = f"forget-{self._now().astimezone(self._config.zone):%Y%m%d-%H%M%S}"
+        folding = Folding()
+        struck: tuple[str, ...] = ()
+        try:
+            if path.startswith(_ARTICLES):
+                stem = PurePosixPath(path).stem
+                written = self._store.ledger.written_sentences(stem)
+                found = strike(
+                    text,
+                    plan.convs,
+                    lambda sentence: sentence in written,
+                    today=self._now().astimezone(self._config.zone).date().isoformat(),
+                    paragraph_sentences=load_policy().synthesize.paragraph_sentences,
+                )
+                after, struck = found.after, found.sentences
+                done.kept += [(path, sentence, why) for sentence, why in found.kept]
+                if stem in self._store.ledger.known_articles():
+                    folding = Folding(
+                        stem=stem,
+                        written_hash=digest(after),
+                        words=section_words(after),
+                        linked=True,
+                    )
+            elif path.startswith(("Talk/", "Meta/")):
+                after = strike_lines(text, plan.convs, plan.needles.said)
+            else:
+                return
+            if after == text:
+                return
+            publish(
+                self._press,
+                PageFile(path, known, after),
+                run=run,
+                at=self._now(),
+                subject=f"forget: {path.removesuffix('.md')}",
+                trailers={"Forgets": " ".join(plan.convs), "At": self._now().isoformat()},
+                folding=folding,
+            )
+        except (ChangedUnderneath, VaultFault) as fault:
+            done.kept.append((path, "", str(fault)))
+            return
+        if folding.stem:
+            self._store.forgetting.rewritten(folding.stem, run)
+        done.struck[path] = len(struck)
+
+    def _as_read(self) -> Iterator[tuple[str, str]]:
+        """Every page of the vault, with its text as it stands and as a reader sees it."""
+        for path, text in self._pages():
+            said = (s.text for block in parse(text).blocks for s in block.sentences)
+            yield path, "\n".join([text, reading(text), *said])
+
+    def _standing(self) -> dict[str, str]:
+        """The text of every article, by stem."""
+        return {
+            PurePosixPath(path).stem: text
+            for path, text in self._as_read()
+            if path.startswith(_ARTICLES)
+        }
+
+    def _logs(self) -> list[Path]:
+        folder = self._config.log_dir
+        return [path for path in walk(folder) if path.is_file() and not path.is_symlink()]
+
+    # ------------------------------------------------------------------ the proof
+
+    def _holding(self, needles: Needles) -> Iterator[tuple[str, str]]:
+        """Every place of ours where a piece stands: tables, then files."""
+        # what stands in the vault is known there, and told of as the vault's
+        standing = needles.without(needles.in_texts(text for _, text in self._as_read()))
+        tables = dict.fromkeys(
+            table
+            for table, value in self._store.forgetting.cells()
+            if (standing if table in _KNOWN_OF_PAGES else needles).said(value)
+        )
+        yield from ((f"{self._store.path} ({table})", "do it again") for table in tables)
+        config = self._config
+        folders = (config.cache_dir, config.data_dir, config.log_dir)
+        files = dict.fromkeys(
+            path for folder in folders for path in walk(folder, (config.models_dir, config.vault))
+        )
+        for path in files:
+            if path.is_symlink():
+                continue
+            of_tables = path.parent == config.journal_dir or path.name.startswith(
+                self._store.path.name
+            )
+            try:
+                found = (standing if of_tables else needles).in_file(path)
+            except OSError as error:
+                yield str(path), f"it cannot be read: {error}"
+                continue
+            if found and not (tables and path.name.startswith(self._store.path.name)):
+                yield str(path), "do it again, or delete the file"
+
+    def _left(self, plan: Plan, transcripts: Sequence[str]) -> Iterator[tuple[str, str]]:
+        yield from self._holding(plan.needles)
+        for transcript in transcripts:
+            if Path(transcript).is_file():
+                yield transcript, "the agent's own transcript: delete it there"
+        for cited in self._cited(plan.convs, plan.needles):
+            if cited.sentences:
+                yield cited.path, "--from-articles strikes out what rests on nothing else"
+            elif cited.quotes:
+                yield cited.path, "it quotes the conversation: edit it by hand"
+        if commits := self._commits(plan.convs):
+            yield str(self._config.vault / ".git"), f"{len(commits)} commits of the vault hold it"
+        for kept in known_backups(self._config):
+            yield str(kept), "a backup: make a new one, delete this one"
+        for place in (self._config.data_dir, self._config.vault):
+            for aside in sorted(place.parent.glob(f"{place.name}{BEFORE}*")):
+                yield str(aside), "moved aside by `memory restore`: delete it"
+
+
+def history_advice(vault: Path) -> list[str]:
+    """How the user takes the text out of the vault's commits, which we never rewrite."""
+    return [
+        "the commits of the vault keep what they held; only you can rewrite them, and every copy",
+        "of the repository keeps them until it is rewritten or cloned anew:",
+        "  1. memory backup",
+        "  2. write each sentence listed above on a line of its own, followed by ==>, into FILE",
+        f"  3. git -C '{vault}' filter-repo --force --replace-text FILE",
+        f"  4. git -C '{vault}' reflog expire --expire=now --all",
+        f"  5. git -C '{vault}' gc --prune=now",
+        "  6. delete FILE and the backup",
+    ]
+
+
+def _as_written(match: str, texts: Sequence[str]) -> list[bytes]:
+    """The text asked for, and as it stands in what was said: in any case of its letters."""
+    if not match:
+        return []
+    found = {match}
+    for text in texts:
+        found |= set(re.findall(re.escape(match), text, re.IGNORECASE))
+    return [one.encode("utf-8", "surrogatepass") for one in found]
+
+
+def _quotes(text: str, needles: Needles) -> bool:
+    """Whether a page quotes it, escapes of Markdown aside."""
+    return needles.said(text) or needles.said(reading(text))
+
+
+def _strike_log(path: Path, needles: Needles) -> None:
+    """A log without the lines that quote it, in place: whoever appends to it has it open."""
+    try:
+        with path.open("r+b") as file:
+            data = file.read()
+            lines = data.splitlines(keepends=True)
+            kept = [line for line in lines if not needles.found(line)]
+            if len(kept) == len(lines):
+                return
+            file.seek(0)
+            file.write(b"".join(kept))
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StoreFault(f"the log {path} cannot be changed: {error.strerror}") from error

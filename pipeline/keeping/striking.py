@@ -1,0 +1,181 @@
+"""Sentences that rest on forgotten conversations alone, struck out of a page. No gate: it is asked.
+
+They leave by the surgery that every edit goes through, to the History of the page, and from there
+for good, with the footnotes that nothing marks any more. What else stands there keeps its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from pipeline.errors import VaultFault
+from pipeline.footnotes import citations, format_definition, marks
+from pipeline.markdown import HISTORY, REFERENCES, Block, Kind, Page, Sentence, parse
+from pipeline.prose import reading
+from pipeline.records import Draft, Edit, Retire, SentenceRef
+from pipeline.surgery import apply
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """A page without the sentences. kept: (sentence, why) of those that stay."""
+
+    after: str
+    sentences: tuple[str, ...]
+    kept: tuple[tuple[str, str], ...]
+
+
+Ours = Callable[[str], bool]
+
+
+def strike(
+    text: str, convs: Collection[str], ours: Ours, *, today: str, paragraph_sentences: int
+) -> Struck:
+    """Take out what cites only these conversations and stands as the pipeline wrote it.
+
+    ours: whether a sentence was written by the pipeline. A sentence whose leaving would change what
+    its neighbours mean stays, as do the user's own.
+    """
+    page = parse(text)
+    found = _resting_on(page, convs)
+    kept = [(s.text, "it is yours") for _, _, s in found if not ours(s.text)]
+    leaving = [(ref, block, s) for ref, block, s in found if ours(s.text)]
+    in_prose = [ref for ref, block, _ in leaving if block.kind is Kind.PARAGRAPH]
+    after, stuck = _retired(text, in_prose, today, paragraph_sentences)
+    stays = {page.blocks[ref.block].sentences[ref.sentence].text for ref in stuck}
+    kept += [(one, "its neighbours would mean something else") for one in sorted(stays)]
+    gone = [s.text for _, _, s in leaving if s.text not in stays]
+    after = _without_titles(_without_notes(_without_items(after, convs, set(gone)), convs), convs)
+    lost = Counter(_texts(page)) - Counter(gone) - Counter(_texts(parse(after)))
+    if lost:
+        raise VaultFault(f"“{next(iter(lost))}” would go as well", mend="strike it out by hand")
+    return Struck(after, tuple(gone), tuple(kept))
+
+
+def strike_lines(text: str, convs: Collection[str], said: Callable[[str], bool]) -> str:
+    """The changelog, a Talk page or the table of buckets without what tells of them.
+
+    Titles of the conversations and descriptions go; a line that quotes them still goes whole, and
+    an entry of a Talk page that cites them does.
+    """
+    return "".join(_struck(line, convs, said) for line in text.splitlines(keepends=True))
+
+
+def _struck(line: str, convs: Collection[str], said: Callable[[str], bool]) -> str:
+    def quotes(part: str) -> bool:
+        return said(part) or said(reading(part))
+
+    for conv in convs:
+        line = re.sub(rf'(`conv:{conv}` \([^()"\r\n]*), "[^"\r\n]*"\)', r"\1)", line)
+    if line.startswith("|"):
+        # never the row: without it the topic would be written there anew
+        cells = line.split("|")
+        return "|".join(" " if quotes(cell) and n > 1 else cell for n, cell in enumerate(cells))
+    return "" if quotes(line) else line
+
+
+def _resting_on(page: Page, convs: Collection[str]) -> list[tuple[SentenceRef, Block, Sentence]]:
+    """Sentences all of whose marks cite these conversations."""
+    cited = citations(page)
+    found = []
+    for block in page.blocks:
+        for index, sentence in enumerate(block.sentences):
+            sources = [cited[mark].conv if mark in cited else "" for mark in sentence.marks]
+            if sources and all(conv in convs for conv in sources):
+                found.append((SentenceRef(block.index, index), block, sentence))
+    return found
+
+
+def _retired(
+    text: str, refs: Sequence[SentenceRef], today: str, paragraph_sentences: int
+) -> tuple[str, list[SentenceRef]]:
+    """The page with these sentences in its History; those that cannot leave their place."""
+
+    def applied(chosen: Sequence[SentenceRef]) -> str:
+        edits: tuple[Edit, ...] = tuple(Retire(ref, today) for ref in chosen)
+        draft = Draft("", "", "", "", (), edits)
+        return apply(text, draft, today=today, paragraph_sentences=paragraph_sentences)
+
+    chosen: list[SentenceRef] = []
+    stuck: list[SentenceRef] = []
+    try:
+        return applied(refs), stuck
+    except VaultFault:
+        for ref in refs:
+            try:
+                applied([*chosen, ref])
+                chosen.append(ref)
+            except VaultFault:
+                stuck.append(ref)
+        return applied(chosen), stuck
+
+
+def _without_items(text: str, convs: Collection[str], gone: Collection[str]) -> str:
+    """The page without the items of its History that say this and rest on that."""
+    page = parse(text)
+    cuts = []
+    for _, block, sentence in _resting_on(page, convs):
+        if block.kind is Kind.LIST and sentence.text in gone:
+            raw = block.raw
+            start = raw.rfind("\n", 0, sentence.start) + 1
+            end = raw.find("\n", sentence.end) + 1 or len(raw)
+            cuts.append((block.start + start, block.start + end))
+    return _without_empty(_cut(text, cuts), HISTORY)
+
+
+def _without_notes(text: str, convs: Collection[str]) -> str:
+    """The page without definitions of theirs that no mark refers to."""
+    page = parse(text)
+    cited = citations(page)
+    marked = {
+        label
+        for block in page.blocks
+        if block.kind is not Kind.DEFINITION
+        for label in marks(block)
+    }
+    cuts = [
+        (block.start, block.end)
+        for block in page.blocks
+        if block.kind is Kind.DEFINITION
+        for label in [block.raw.partition("[^")[2].partition("]")[0]]
+        if label in cited and cited[label].conv in convs and label not in marked
+    ]
+    return _without_empty(_cut(text, cuts), REFERENCES)
+
+
+def _without_titles(text: str, convs: Collection[str]) -> str:
+    """Definitions that stay, of sentences with other sources too, without the title."""
+    page = parse(text)
+    for label, citation in citations(page).items():
+        if citation.conv in convs and citation.title:
+            full = format_definition(label, citation)
+            text = text.replace(full, full.partition(" — ")[0])
+    return text
+
+
+def _without_empty(text: str, section: str) -> str:
+    """The page without this section if nothing is in it any more."""
+    page = parse(text)
+    heading = page.heading(section)
+    if heading is None:
+        return text
+    body = page.body(section)
+    if any(block.kind is not Kind.BLANK for block in body):
+        return text
+    end = body[-1].end if body else heading.end
+    if end < len(text):
+        return text[: heading.start] + text[end:]
+    return text[: heading.start].rstrip("\r\n") + page.newline
+
+
+def _cut(text: str, cuts: Sequence[tuple[int, int]]) -> str:
+    for start, end in sorted(cuts, reverse=True):
+        text = text[:start] + text[end:]
+    return text
+
+
+def _texts(page: Page) -> list[str]:
+    return [sentence.text for block in page.blocks for sentence in block.sentences]

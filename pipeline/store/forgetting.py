@@ -1,0 +1,261 @@
+"""What the user had forgotten: taken out of every table, known afterwards by hashes alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from pipeline.sqlite import transaction
+from pipeline.store.times import to_text
+
+_MANY = 500  # parameters of one statement; SQLite allows 999 at least
+_INDEXES = ("messages_fts", "chunks_fts", "claims_fts")
+_TOLD_OF = ("refused", "rejected", "held", "problems")  # of a run's results
+
+Said = Callable[[str], bool]
+
+
+class Forgetting:
+    """The forgotten and forgetting tables, and whatever holds text of a conversation."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    # ------------------------------------------------------------------ for whoever reads sources
+
+    def session(self, source: str, session_id: str) -> bool:
+        """Whether the user had this session forgotten."""
+        return bool(self._known([_hash(source, session_id)]))
+
+    def messages(self, ids: Iterable[str]) -> frozenset[str]:
+        """Those of these messages that were in a conversation the user had forgotten."""
+        if not self._connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone():
+            return frozenset()
+        hashes = {_hash("message", one): one for one in ids}
+        return frozenset(hashes[found] for found in self._known(list(hashes)))
+
+    # ------------------------------------------------------------------ what it is about
+
+    def containing(self, text: str) -> list[str]:
+        """Conversations in whose messages or title this text stands, whatever its case."""
+        wanted = text.casefold()
+        rows = self._connection.execute(
+            """SELECT conv, title AS text FROM conversations
+               UNION ALL SELECT conv, text FROM messages"""
+        )
+        return sorted({row["conv"] for row in rows if wanted in row["text"].casefold()})
+
+    def of_project(self, project: str) -> list[str]:
+        """Conversations of a project: its folder, one below it, or the folder's name."""
+        rows = self._connection.execute("SELECT conv, project FROM conversations ORDER BY conv")
+        folder = project.rstrip("/")
+        return [
+            row["conv"]
+            for row in rows
+            if row["project"] == folder
+            or row["project"].startswith(f"{folder}/")
+            or ("/" not in folder and row["project"].rpartition("/")[2] == folder)
+        ]
+
+    def texts(self, convs: Sequence[str]) -> list[str]:
+        """Every text that is of these conversations or was made of them alone."""
+        found: list[str] = []
+        for conv in convs:
+            for query in (
+                "SELECT text FROM messages WHERE conv = ?",
+                "SELECT title FROM conversations WHERE conv = ?",
+                "SELECT label FROM chunks WHERE conv = ?",
+                """SELECT claims.text FROM claims JOIN chunks ON chunks.id = chunk_id
+                   WHERE conv = ?""",
+            ):
+                found += [row[0] for row in self._connection.execute(query, (conv,))]
+        return found
+
+    def other_texts(self, convs: Collection[str]) -> Iterator[str]:
+        """Every text of the other conversations."""
+        rows = self._connection.execute(
+            """SELECT conv, text FROM messages
+               UNION ALL SELECT conv, title FROM conversations
+               UNION ALL SELECT conv, label FROM chunks
+               UNION ALL SELECT conv, text FROM claims JOIN chunks ON chunks.id = chunk_id"""
+        )
+        return (row["text"] for row in rows if row["conv"] not in convs)
+
+    def transcripts(self, convs: Sequence[str]) -> list[str]:
+        """Paths of the files that these conversations were read from."""
+        paths: list[str] = []
+        for conv in convs:
+            rows = self._connection.execute(
+                "SELECT path FROM source_files WHERE conv = ? ORDER BY path", (conv,)
+            )
+            paths += [row["path"] for row in rows]
+        return paths
+
+    # ------------------------------------------------------------------ forgetting
+
+    def unfinished(self) -> list[str]:
+        """Conversations whose forgetting was begun and not ended."""
+        rows = self._connection.execute("SELECT conv FROM forgetting ORDER BY conv")
+        return [row["conv"] for row in rows]
+
+    def begin(self, convs: Sequence[str], at: datetime) -> None:
+        """Before anything is taken out: none of these is ever read from its source again."""
+        with transaction(self._connection):
+            for conv in convs:
+                row = self._connection.execute(
+                    "SELECT source, session_id FROM conversations WHERE conv = ?", (conv,)
+                ).fetchone()
+                hashes = [_hash(row["source"], row["session_id"])] if row else []
+                ids = self._connection.execute(
+                    "SELECT message_id FROM messages WHERE conv = ?", (conv,)
+                )
+                hashes += [_hash("message", row["message_id"]) for row in ids]
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO forgotten VALUES (?, ?)",
+                    [(one, to_text(at)) for one in hashes],
+                )
+                self._connection.execute("INSERT OR IGNORE INTO forgetting VALUES (?)", (conv,))
+
+    def erase(self, convs: Sequence[str], said: Said, standing: Callable[[str], str]) -> None:
+        """Take these conversations out of every table, and whatever quotes them.
+
+        said: whether a text quotes them. standing: an article's text by its stem; what stands there
+        is still the article's, and stays known as written by us.
+        """
+        with transaction(self._connection):
+            chunks = self._chunks(convs)
+            self._erase_holds(chunks, convs, said)
+            self._erase_written(said, standing)
+            self._erase_reports(chunks, convs, said)
+            for conv in convs:
+                self._connection.execute(
+                    "UPDATE source_files SET conv = NULL WHERE conv = ?", (conv,)
+                )
+                self._connection.execute("DELETE FROM conversations WHERE conv = ?", (conv,))
+
+    def rewritten(self, stem: str, run: str) -> None:
+        """The article was cut on purpose: how long it was before is no measure any more."""
+        self._connection.execute(
+            "DELETE FROM article_words WHERE stem = ? AND run != ?", (stem, run)
+        )
+
+    def clean(self) -> None:
+        """Overwrite what is free, make the search indexes anew, empty the WAL."""
+        self._connection.execute("VACUUM")
+        # after it, for it may number the rows anew; and whole, for an index keeps words of its own
+        for index in _INDEXES:
+            self._connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def finish(self, convs: Sequence[str]) -> None:
+        """Nothing of these conversations is left here."""
+        self._connection.executemany(
+            "DELETE FROM forgetting WHERE conv = ?", [(conv,) for conv in convs]
+        )
+
+    def cells(self) -> Iterator[tuple[str, str]]:
+        """Every text in the database, with the name of its table."""
+        for row in self._connection.execute("PRAGMA main.table_list").fetchall():
+            if row["type"] != "table" or row["name"].startswith("sqlite_"):
+                continue
+            for values in self._connection.execute(f'SELECT * FROM "{row["name"]}"'):
+                yield from ((row["name"], value) for value in values if isinstance(value, str))
+
+    # ------------------------------------------------------------------ table by table
+
+    def _erase_holds(self, chunks: frozenset[str], convs: Sequence[str], said: Said) -> None:
+        """Drafts made of it, or for a page that cites it: they are made anew of what is left."""
+        for row in self._connection.execute("SELECT * FROM holds").fetchall():
+            text = f"{row['draft']} {row['reasons']} {row['decision_reason']}"
+            cites = any(f"conv:{conv}" in text or f'"{conv}"' in text for conv in convs)
+            if cites or chunks & set(json.loads(row["chunks"])) or _quotes(row["draft"], said):
+                self._connection.execute("DELETE FROM holds WHERE id = ?", (row["id"],))
+
+    def _erase_written(self, said: Said, standing: Callable[[str], str]) -> None:
+        for table, column in (
+            ("written_sentences", "text"),
+            ("merged", "text"),
+            ("led", "text"),
+            ("told", "entry"),
+        ):
+            for row in self._connection.execute(f"SELECT * FROM {table}").fetchall():
+                text = row[column]
+                if said(text) and text not in standing(row["stem"]):
+                    self._connection.execute(
+                        f"DELETE FROM {table} WHERE stem = ? AND {column} = ?", (row["stem"], text)
+                    )
+
+    def _erase_reports(self, chunks: frozenset[str], convs: Sequence[str], said: Said) -> None:
+        for row in self._connection.execute("SELECT id, results FROM runs").fetchall():
+            results: dict[str, Any] = json.loads(row["results"])
+            kept = {
+                name: [told for told in value if not _quotes(json.dumps(told), said)]
+                if name in _TOLD_OF
+                else value
+                for name, value in results.items()
+            }
+            if said(str(kept.get("failure", ""))):
+                kept["failure"] = "(forgotten)"
+            if kept != results:
+                self._connection.execute(
+                    "UPDATE runs SET results = ? WHERE id = ?",
+                    (json.dumps(kept, ensure_ascii=False), row["id"]),
+                )
+        for row in self._connection.execute("SELECT id, change FROM changes").fetchall():
+            change = json.loads(row["change"])
+            if set(convs) & set(change["convs"]):
+                change["convs"] = [conv for conv in change["convs"] if conv not in convs]
+                self._connection.execute(
+                    "UPDATE changes SET change = ? WHERE id = ?",
+                    (json.dumps(change, ensure_ascii=False), row["id"]),
+                )
+        for row in self._connection.execute("SELECT * FROM attempts").fetchall():
+            if row["job"] in chunks or row["job"] in convs or said(row["last_reason"]):
+                self._connection.execute(
+                    "DELETE FROM attempts WHERE stage = ? AND job = ?", (row["stage"], row["job"])
+                )
+        for row in self._connection.execute("SELECT id, reason FROM objections").fetchall():
+            if said(row["reason"]):
+                self._connection.execute("DELETE FROM objections WHERE id = ?", (row["id"],))
+        for row in self._connection.execute("SELECT name, description FROM buckets").fetchall():
+            if said(row["description"]):
+                self._connection.execute(
+                    "UPDATE buckets SET description = '' WHERE name = ?", (row["name"],)
+                )
+
+    def _chunks(self, convs: Sequence[str]) -> frozenset[str]:
+        return frozenset(
+            row["id"]
+            for conv in convs
+            for row in self._connection.execute("SELECT id FROM chunks WHERE conv = ?", (conv,))
+        )
+
+    def _known(self, hashes: Sequence[str]) -> list[str]:
+        found: list[str] = []
+        for start in range(0, len(hashes), _MANY):
+            some = hashes[start : start + _MANY]
+            rows = self._connection.execute(
+                f"SELECT hash FROM forgotten WHERE hash IN ({', '.join('?' * len(some))})", some
+            )
+            found += [row["hash"] for row in rows]
+        return found
+
+
+def _quotes(text: str, said: Said) -> bool:
+    """Whether a text, which may be JSON with JSON in it, quotes what is to be forgotten."""
+    if said(text):
+        return True
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_quotes(one if isinstance(one, str) else json.dumps(one), said) for one in inner)
+
+
+def _hash(kind: str, name: str) -> str:
+    return hashlib.sha256(f"{len(kind)}:{kind}{name}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,335 @@
+"""What is forgotten is nowhere in our files and does not come back; what is left is told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import zstandard
+from typer.testing import CliRunner
+
+from pipeline.archive import Archive
+from pipeline.cli import app
+from pipeline.config import Config
+from pipeline.errors import ConfigFault
+from pipeline.history import History
+from pipeline.keeping.forgetting import Forgetter, Wanted
+from pipeline.keeping.rebuilding import rebuild
+from pipeline.keeping.searching import Needles, pieces
+from pipeline.records import Draft
+from pipeline.store import Store
+from pipeline.store.forgetting import Forgetting
+from pipeline.store.journal import Journal
+from pipeline.store.ledger import Folding
+from tests.support_night import (
+    CONVERSATIONS,
+    NIGHT,
+    Script,
+    files,
+    make_vault,
+    run_night,
+    write_session,
+    write_sessions,
+)
+from tests.test_rebuild import DAY, assert_silent, lose
+
+# what only the conversation says that is forgotten
+WORDS = [
+    b"the queue length of each worker",
+    b"reads the queue length from metrics.json",
+    b"dashboard shows the queue",
+]
+
+
+@pytest.fixture
+def config(home: Path) -> Config:
+    """A vault after its first night."""
+    write_sessions(home)
+    config = make_vault()
+    run_night(config)
+    config.log_dir.mkdir(parents=True)
+    (config.log_dir / "20261128-030000.log").write_text(
+        "2026-11-28 refused: The Lantern dashboard shows the queue length of each worker. (why)\n"
+        "2026-11-28 ended: done\n"
+    )
+    return config
+
+
+def conv_of(config: Config) -> str:
+    """The conversation about the dashboard."""
+    store = Store(config.store_path)
+    (conv,) = store.forgetting.containing("dashboard shows")
+    store.close()
+    return conv
+
+
+def memory(*arguments: str, code: int = 0) -> str:
+    """What the command prints."""
+    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def owned(config: Config) -> dict[str, bytes]:
+    """Every file of ours but the vault, unpacked."""
+    found = {}
+    for folder in (config.cache_dir, config.data_dir, config.log_dir):
+        for name, data in files(folder).items():
+            if name.endswith((".zst", ".damaged")):
+                reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+                data = reader.read()
+            found[f"{folder}/{name}"] = data
+    return found
+
+
+def assert_nowhere(config: Config, words: list[bytes] = WORDS) -> None:
+    """None of it in any byte, nor its own words in a search index."""
+    for name, data in owned(config).items():
+        for piece in words:
+            assert piece not in data, name
+    store = Store(config.store_path)
+    for table, value in store.forgetting.cells():
+        assert not any(piece.decode() in value for piece in words), table
+    indexed = store._connection.execute(
+        "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH 'dashboard'"
+    ).fetchone()
+    assert indexed[0] == 0
+    store._connection.execute(
+        "CREATE VIRTUAL TABLE temp.v USING fts5vocab(main, messages_fts, row)"
+    )
+    assert not store._connection.execute("SELECT * FROM temp.v WHERE term = 'metrics'").fetchall()
+    store.close()
+
+
+def test_every_byte_is_gone_with_the_sentences(config: Config, home: Path) -> None:
+    """Store, WAL, index, archive, journal, log and articles; what is left is named."""
+    conv = conv_of(config)
+    told = json.loads(
+        memory("forget", f"conv:{conv}", "--from-articles", "--yes", "--json", code=9)
+    )
+    assert_nowhere(config)
+    pages = b"".join(data for name, data in files(config.vault).items() if name.endswith(".md"))
+    assert not any(piece in pages for piece in WORDS)
+    assert b"keeps sessions for 45 days" in pages
+    assert not Archive(config.archive_dir).has(conv)
+    places = [place for place, _ in told["left"]]
+    assert any(place.endswith(".jsonl") and str(home) in place for place in places)
+    assert any(place.endswith(".git") for place in places)
+    assert len(places) == 2
+    log = (config.log_dir / "20261128-030000.log").read_text()
+    assert log == "2026-11-28 ended: done\n"
+
+
+def test_it_does_not_come_back(config: Config, home: Path) -> None:
+    """Neither from its transcript, grown or touched or forked, nor after a rebuild."""
+    conv = conv_of(config)
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    assert_silent(config, at=DAY)
+    lose(config)
+    rebuild(config)
+    assert_nowhere(config)
+    (transcript,) = home.rglob("*01a227e0-11a7*.jsonl")
+    grown = transcript.read_text()
+    transcript.write_text(grown + "\n")
+    assert_silent(config, at=2 * DAY)
+    kind, _, start, said = CONVERSATIONS[2]
+    # a fork: the same messages under another id, and something new
+    more = ("user", "The Lantern dashboard is called Beacon now.")
+    write_session(home, kind, "01a227e0-11a7-7b0c-92c2-99aa37193cff", start, [*said, more])
+    night = run_night(config, at=NIGHT + 3 * DAY)
+    assert night.results.counts["messages"] == 1
+    for name, data in owned(config).items():
+        assert not any(piece in data for piece in WORDS), name
+
+
+def test_without_from_articles_the_pages_stay(config: Config) -> None:
+    """They are listed with the command that changes them; the rest is gone all the same."""
+    conv = conv_of(config)
+    before, head = files(config.vault), History(config.vault).head()
+    told = json.loads(memory("forget", conv, "--yes", "--json", code=9))
+    assert files(config.vault) == before and History(config.vault).head() == head
+    assert any("--from-articles" in advice for _, advice in told["left"])
+    assert all("memory.sqlite" not in place for place, _ in told["left"])
+    store = Store(config.store_path)
+    assert store.conversations.find(conv) is None
+    store.close()
+    # and its article can be added to as before
+    session = "01a227e0-11a7-7b0c-92c2-99aa37193caa"
+    said = [("user", "The Lantern worker restarts hourly.")]
+    write_session(Path.home(), "pi", session, NIGHT, said)
+    claims = {"worker restarts": [("The Lantern worker restarts hourly.", "fact")]}
+    night = run_night(config, Script(claims=claims), at=NIGHT + DAY)
+    assert night.results.rejected == []
+    lantern = next((config.vault / "articles").glob("Lantern*")).read_text()
+    assert "restarts hourly" in lantern
+    assert "queue length" in lantern
+
+
+def test_the_sentences_can_be_struck_out_later(config: Config) -> None:
+    """A second call with the text finds what the first left in the pages."""
+    memory("forget", conv_of(config), "--yes", code=9)
+    told = json.loads(
+        memory("forget", "--match", "queue length", "--from-articles", "--yes", "--json", code=9)
+    )
+    # the conversation is not known any more, so the pages' own citations decide
+    assert "articles/Lantern project.md" in told["pages"]
+
+
+def test_a_sentence_of_the_user_stays(config: Config) -> None:
+    """Also one that cites the conversation; a sentence with another source stays without it."""
+    conv = conv_of(config)
+    page = next((config.vault / "articles").glob("Lantern*"))
+    text = page.read_text()
+    label = next(
+        line.partition("[^")[2].partition("]")[0]
+        for line in text.splitlines()
+        if line.startswith("[^") and f"conv:{conv}" in line
+    )
+    mine = f"I like the dashboard best.[^{label}]"
+    head, mark, rest = text.partition("## References")
+    page.write_text(f"{head}{mine}\n\n{mark}{rest}")
+    told = json.loads(memory("forget", conv, "--from-articles", "--yes", "--json", code=9))
+    assert mine in page.read_text()
+    assert ["articles/Lantern project.md", "I like the dashboard best.", "it is yours"] in told[
+        "kept"
+    ]
+
+
+def test_what_is_made_of_it_goes_too(config: Config) -> None:
+    """Held drafts, results of runs, reasons of failed jobs and the user's reasons that quote it."""
+    conv = conv_of(config)
+    quoted = "The Lantern dashboard shows the queue length of each worker."
+    store = Store(config.store_path, config.journal_dir)
+    store.holds.add(
+        "r", Draft("A", "A", "", "A", (), ()), None, quoted, Folding(), ("growth",), NIGHT
+    )
+    store.holds.object("Lantern project", f"I never said: {quoted}", NIGHT)
+    store.ledger.fail("synthesize", "x", quoted, now=NIGHT, pause=DAY, max_attempts=5)
+    run = store.runs.last()
+    assert run is not None
+    store.runs.finish(
+        run.id, NIGHT, status="done", vault="", results={"refused": [[quoted, "no “support”"]]}
+    )
+    store.journal.write()
+    store.close()
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    assert_nowhere(config)
+
+
+def test_a_text_is_forgotten_in_every_conversation_that_holds_it(config: Config) -> None:
+    """Whatever its case; conversations without it stay."""
+    memory("forget", "--match", "AMINA okafor", "--from-articles", "--yes", code=9)
+    for name, data in owned(config).items():
+        assert b"amina" not in data.lower(), name
+    store = Store(config.store_path)
+    assert store.conversations.counts()["conversations"] == 3
+    store.close()
+
+
+def test_a_project_is_forgotten(config: Config) -> None:
+    """By its folder: every conversation of it, and nothing of another."""
+    store = Store(config.store_path)
+    (project,) = {
+        store.conversations.get(conv).project for conv in Archive(config.archive_dir).convs()
+    }
+    store.close()
+    told = json.loads(memory("forget", "--project", project, "--dry-run", "--json"))
+    assert len(told["conversations"]) == 4
+    done = CliRunner().invoke(app, ["forget", "--project", "/nowhere", "--yes"])
+    assert isinstance(done.exception, ConfigFault)
+
+
+def test_a_dry_run_only_tells(config: Config) -> None:
+    """The sentences, the commits; no byte changes, nothing is asked."""
+    before = owned(config), files(config.vault, git=True)
+    out = memory("forget", conv_of(config), "--dry-run")
+    assert "The Lantern dashboard shows the queue length of each worker." in out
+    assert "commit " in out
+    after = owned(config), files(config.vault, git=True)
+    assert {k: v for k, v in after[0].items() if "run.lock" not in k} == {
+        k: v for k, v in before[0].items() if "run.lock" not in k
+    }
+    assert after[1] == before[1]
+
+
+def test_it_asks_first(config: Config) -> None:
+    """No is no."""
+    before = owned(config)
+    conv = conv_of(config)
+    done = CliRunner().invoke(app, ["forget", conv], input="n\n")
+    assert done.exit_code == 1
+    store = Store(config.store_path)
+    assert store.conversations.find(conv) is not None
+    store.close()
+    assert before.keys() <= owned(config).keys()
+
+
+@pytest.mark.parametrize("step", ["remove", "erase", "rewrite", "clean", "finish"])
+def test_killed_at_any_step_it_is_finished_by_the_next(
+    config: Config, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command goes on; in between nothing of it is read or folded again."""
+    conv = conv_of(config)
+    owner = {"remove": Archive, "rewrite": Journal}.get(step, Forgetting)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(owner, step, killed)
+        store = Store(config.store_path, config.journal_dir)
+        forgetter = Forgetter(config, store, now=lambda: NIGHT + DAY)
+        forgetter.forget(forgetter.plan(Wanted(conv=conv)), from_articles=True)
+    store.close()
+    run_night(config, at=NIGHT + DAY)
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    assert_nowhere(config)
+
+
+def test_old_databases_and_backups_are_not_overlooked(config: Config, tmp_path: Path) -> None:
+    """A database moved aside is deleted with it; a backup is named."""
+    rebuild(config)
+    memory("backup", str(tmp_path / "disk"))
+    told = json.loads(
+        memory("forget", conv_of(config), "--from-articles", "--yes", "--json", code=9)
+    )
+    assert len(told["deleted"]) == 1
+    assert_nowhere(config)
+    assert any(str(tmp_path / "disk") in place for place, _ in told["left"])
+
+
+def test_the_search_finds_what_was_missed(config: Config) -> None:
+    """A file of ours that nobody thought of is named, and the exit code tells."""
+    (config.data_dir / "notes.txt").write_text(
+        "x" * 5000 + " The Lantern dashboard shows the queue length of each worker."
+    )
+    told = json.loads(
+        memory("forget", conv_of(config), "--from-articles", "--yes", "--json", code=9)
+    )
+    assert any(place.endswith("notes.txt") for place, _ in told["left"])
+
+
+def test_nothing_is_left_where_nothing_is(home: Path) -> None:
+    """Without a vault that cites it and with the transcript gone, the exit code is 0."""
+    write_sessions(home)
+    config = make_vault()
+    run_night(config, only="ingest")
+    shutil.rmtree(home / ".pi")
+    shutil.rmtree(home / ".claude")
+    out = memory("forget", conv_of(config), "--yes")
+    assert "no file holds a piece" in out
+    assert_nowhere(config)
+
+
+def test_a_piece_is_found_wherever_it_stands() -> None:
+    """At any offset, plain or within JSON; and only if it is there."""
+    text = "The harbour was closed for 12 days.\nDer Hafen war zwölf Tage lang geschlossen."
+    needles = Needles(pieces([text]))
+    for offset in range(20):
+        assert needles.said("-" * offset + text.splitlines()[0] + "…")
+    assert not needles.said("The harbour was open. Der Hafen war")
+    assert needles.said(json.dumps({"a": ["b", text]}, ensure_ascii=False))
+    assert Needles((), [b"xyz"]).said("a xyz b")
+    assert not Needles((), [b"xyz"]).said("a xy z b")
