@@ -87,6 +87,7 @@ for command in (
     sources.source,
     sources.sources,
     keeping.rebuild,
+    keeping.forget,
     keeping.backup,
     keeping.restore,
     scheduling.unschedule,
