@@ -7,13 +7,17 @@ state: captured, article, ignored, or `→ Other` for a bucket that is merged in
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 
 from pipeline.markdown import Block, Kind, Page, parse
 from pipeline.prose import inline, plain, reading
 from pipeline.records import Bucket, BucketState
+from pipeline.store.derived import Derived, Worked
 
+_KIND, _PAGE = "buckets page 1", "Meta/Buckets.md"  # another number when rows are read otherwise
 _COLUMNS = ("bucket", "article", "aliases", "description", "state")
 _MERGED = re.compile(r"(?:→|->)\s*(?P<name>.+)")
 _STATES = {
@@ -61,6 +65,24 @@ def read_buckets(text: str) -> tuple[list[Bucket], list[str]]:
     return list(found.values()), problems
 
 
+def listed_buckets(text: str, derived: Derived) -> tuple[list[Bucket], list[str]]:
+    """As `read_buckets` of this page of the vault; worked out anew when the page is another.
+
+    Several stages of every night look at it, and it is as long as there are topics.
+    """
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    kept = derived.get(_KIND, _PAGE)
+    if kept is None or kept.digest != digest:
+        found, problems = read_buckets(text)
+        rows = [
+            [b.name, b.article, b.description, b.aliases, b.state, b.merged_into] for b in found
+        ]
+        kept = Worked(digest, json.dumps([rows, problems]).encode())
+        derived.put(_KIND, {_PAGE: kept})
+    rows, problems = json.loads(kept.value)
+    return [_from_row(*row) for row in rows], problems
+
+
 def append_buckets(text: str, buckets: Sequence[Bucket]) -> str:
     """The page with a row more for each bucket, under the table's last; nothing else changes.
 
@@ -78,6 +100,12 @@ def append_buckets(text: str, buckets: Sequence[Bucket]) -> str:
     gap = "" if before.endswith(("\n", "\r")) else nl
     rows = "".join(_row(bucket, header) + nl for bucket in buckets)
     return before + gap + rows + text[table.end :]
+
+
+def _from_row(
+    name: str, article: str, about: str, aliases: list[str], state: str, merged_into: str
+) -> Bucket:
+    return Bucket(name, article, about, tuple(aliases), BucketState(state), merged_into)
 
 
 def _table(page: Page) -> Block | None:

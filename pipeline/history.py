@@ -92,6 +92,7 @@ class History:
     def __init__(self, root: Path, *, patience: float = 10.0) -> None:
         self._root = root
         self._patience = patience
+        self._git_dir: Path | None = None
 
     def init(self) -> None:
         """Make the repository, on branch main, unless there is one."""
@@ -118,13 +119,9 @@ class History:
                     unstaged.append(path)
             elif kind == "?":
                 untracked.append(rest)
-        git_dir = self.git_dir()
-        operation = next(
-            (name for file, name in _OPERATIONS.items() if (git_dir / file).exists()), ""
-        )
         return State(
             branch="" if branch == "(detached)" else branch,
-            operation=operation,
+            operation=self._operation(),
             staged=tuple(staged),
             unstaged=tuple(unstaged),
             untracked=tuple(untracked),
@@ -132,13 +129,13 @@ class History:
 
     def refuse_if_unfit(self) -> None:
         """Raise VaultFault while a merge or the like is in progress, or HEAD is detached."""
-        state = self.state()
-        if state.operation:
+        if operation := self._operation():
             raise VaultFault(
-                f"a {state.operation} is in progress in {self._root}",
-                mend=f"finish it, or end it with `git {state.operation} --abort`",
+                f"a {operation} is in progress in {self._root}",
+                mend=f"finish it, or end it with `git {operation} --abort`",
             )
-        if not state.branch:
+        # asked before every write, so not by a look at all files
+        if not self._git("symbolic-ref", "--quiet", "HEAD", fails_with=""):
             raise VaultFault(
                 f"{self._root} is not on a branch: its HEAD is detached",
                 mend="check a branch out (`git switch main`) or make one (`git switch -c NAME`)",
@@ -275,9 +272,22 @@ class History:
 
     def git_dir(self) -> Path:
         """The repository's own folder, absolute."""
-        return Path(self._git("rev-parse", "--absolute-git-dir").rstrip("\n"))
+        if self._git_dir is None:
+            self._git_dir = Path(self._git("rev-parse", "--absolute-git-dir").rstrip("\n"))
+        return self._git_dir
 
     # -------------------------------------------------------------- inside
+
+    def _operation(self) -> str:
+        """The merge or the like that is in progress, "" for none."""
+        git_dir = self.git_dir()
+        return next((name for file, name in _OPERATIONS.items() if (git_dir / file).exists()), "")
+
+    def _head_and_tree(self) -> tuple[str, str]:
+        """The current commit and its tree, "" for both before the first."""
+        told = self._git("cat-file", "--batch-check", given="HEAD\nHEAD^{tree}\n").splitlines()
+        head, tree = (line.partition(" ") for line in told)
+        return ("", "") if head[2] == "missing" else (head[0], tree[0])
 
     def _staging(
         self, paths: Sequence[str], content: str | None, *, deleted: bool
@@ -307,12 +317,12 @@ class History:
         for left_behind in (index, own / "index.lock"):
             left_behind.unlink(missing_ok=True)
         beside = {"GIT_INDEX_FILE": str(index)}
-        head = self.head()
+        head, tree_before = self._head_and_tree()
         self._git("read-tree", head or "--empty", env=beside)
         self._git(*stage, given=named, env=beside)
         tree = self._git("write-tree", env=beside).strip()
         index.unlink(missing_ok=True)
-        if head and tree == self._git("rev-parse", f"{head}^{{tree}}").strip():
+        if tree == tree_before:
             return head
         parents = ["-p", head] if head else []
         sha = self._git(

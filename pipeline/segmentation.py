@@ -18,6 +18,7 @@ from pipeline.policy import ChunkPolicy
 from pipeline.text import content_words
 
 _DIMENSIONS = 512
+WORD_VECTORS = f"words {_DIMENSIONS}"  # the name of `word_vectors`, as an embedder's
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,24 +6,22 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
+from pipeline.entries import Entries
 from pipeline.errors import VaultFault
 from pipeline.links import ArticleEntry
-from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Kind, Page, list_items, parse
-from pipeline.prose import flat, plain, reading
+from pipeline.markdown import Kind, list_items, parse
+from pipeline.prose import flat, plain
 from pipeline.resources import folder
+from pipeline.store.derived import Derived
 from pipeline.surgery import apply
 
 __all__ = ["ArticleEntry", "ChangedUnderneath", "Vault", "apply", "prepend_section"]
 
 _ARTICLES, _TALK, _META = "articles", "Talk", "Meta"
-_CLOSING = frozenset(name.casefold() for name in (HISTORY, SEE_ALSO, REFERENCES))
 _STEM_BYTES = 100
 # Reserved by Windows, whatever the ending; a vault may be synced there.
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -38,12 +36,13 @@ class ChangedUnderneath(VaultFault):
 class Vault:
     """The folder of Markdown at `root`. Paths are relative to it, with forward slashes.
 
+    derived: where what the catalog tells of unchanged files is kept; None for nowhere.
     Methods raise VaultFault, naming the file, for what cannot be read, written or must not be.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, derived: Derived | None = None) -> None:
         self._root = root
-        self._entries: dict[Path, tuple[tuple[int, int], ArticleEntry]] = {}
+        self._entries = Entries(derived)
 
     # -------------------------------------------------------------- articles
 
@@ -51,10 +50,8 @@ class Vault:
         """Path of the article with this stem: where the user moved it, else where it would be."""
         if not stem or stem.startswith(".") or re.search(r"[/\\\0]", stem):
             raise VaultFault(f"{stem!r} cannot be the name of an article")
-        path = self._root / _ARTICLES / f"{stem}.md"
-        if not path.is_file():
-            path = self._articles().get(stem, path)
-        return path.relative_to(self._root).as_posix()
+        path = f"{_ARTICLES}/{stem}.md"
+        return path if (self._root / path).is_file() else self._articles().get(stem, path)
 
     def stems(self) -> tuple[str, ...]:
         """The stems of all articles, subfolders included, sorted."""
@@ -66,21 +63,7 @@ class Vault:
 
     def catalog(self) -> list[ArticleEntry]:
         """Every article that can be read, by stem. Unchanged files are not parsed again."""
-        fresh = {}
-        for stem, path in sorted(self._articles().items()):
-            try:
-                status = path.stat()
-                stamp = (status.st_mtime_ns, status.st_size)
-                known = self._entries.get(path)
-                if known is not None and known[0] == stamp:
-                    fresh[path] = known
-                    continue
-                text = path.read_bytes().decode("utf-8")
-            except (UnicodeDecodeError, OSError):
-                continue  # `read` says what is wrong to whoever wants this very page
-            fresh[path] = (stamp, _entry(stem, parse(text)))
-        self._entries = fresh
-        return [entry for _, entry in fresh.values()]
+        return self._entries.of(str(self._root), self._articles())
 
     def stem_for(self, title: str, taken: Collection[str]) -> str:
         """A file name for a new article: portable, at most 100 bytes, unlike any in `taken`."""
@@ -219,15 +202,17 @@ class Vault:
 
     # -------------------------------------------------------------- inside
 
-    def _articles(self) -> dict[str, Path]:
-        """Stem → file. Of two files with one name, the one nearer to the top counts."""
-        found: dict[str, Path] = {}
+    def _articles(self) -> dict[str, str]:
+        """Stem → path. Of two files with one name, the one nearer to the top counts."""
         top = self._root / _ARTICLES
-        if top.is_dir():
-            self._inside(f"{_ARTICLES}/any.md")
-            paths = [p for p in top.rglob("*.md") if p.is_file() and not _is_hidden(p, top)]
-            for path in sorted(paths, key=lambda p: (len(p.parts), str(p))):
-                found.setdefault(unicodedata.normalize("NFC", path.stem), path)
+        if not top.is_dir():
+            return {}
+        self._inside(f"{_ARTICLES}/any.md")
+        found: dict[str, str] = {}
+        paths = _pages(str(top), f"{_ARTICLES}/")
+        for path in sorted(paths, key=lambda p: (p.count("/"), p)):
+            stem = path.rpartition("/")[2].removesuffix(".md")
+            found.setdefault(unicodedata.normalize("NFC", stem), path)
         return found
 
     def _inside(self, path: str) -> Path:
@@ -311,43 +296,40 @@ def _seeds(shipped: Traversable) -> dict[str, Traversable]:
     return places
 
 
-def _entry(stem: str, page: Page) -> ArticleEntry:
-    said = _frontmatter(page)
-    given = said.get("aliases")
-    aliases = given if isinstance(given, list) else [given]
-    title = said.get("title")
-    heading = page.title.heading_text if page.title else ""
-    lead = next((b for b in page.body("") if b.kind is Kind.PARAGRAPH), None)
-    return ArticleEntry(
-        stem=stem,
-        title=flat(str(title)) if title else heading or stem,
-        aliases=tuple(flat(str(alias)) for alias in aliases if alias),
-        lead=reading(lead.raw) if lead else "",
-        headings=tuple(
-            block.heading_text
-            for block in page.blocks
-            if block.heading_level == 2 and block.heading_text.casefold() not in _CLOSING
-        ),
-    )
-
-
-def _frontmatter(page: Page) -> dict[str, object]:
-    """The frontmatter's values; none where it is not YAML, which is the user's affair."""
-    lines = page.frontmatter.lstrip("\ufeff").splitlines()
-    try:
-        said = YAML(typ="safe", pure=True).load("\n".join(lines[1:-1]))
-    except (YAMLError, ValueError):
-        return {}
-    return said if isinstance(said, dict) else {}
-
-
 def _cut(name: str, size: int) -> str:
     """As many whole characters of `name` as fit into `size` bytes."""
     return name.encode("utf-8")[:size].decode("utf-8", "ignore").rstrip(". ")
 
 
-def _is_hidden(path: Path, top: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(top).parts)
+def _pages(folder: str, under: str) -> Iterator[str]:
+    """Paths of the pages in a folder and those below it, each with `under` before it.
+
+    Hidden ones are left out, and a link to a folder is not followed. Raises VaultFault for a
+    folder that cannot be listed: its articles would look as if the user had deleted them.
+    """
+    below = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(entry)
+                elif entry.name.endswith(".md") and _is_file(entry):
+                    yield under + entry.name
+    except FileNotFoundError:  # gone since it was seen
+        return
+    except OSError as error:
+        raise VaultFault(
+            f"cannot list {folder}: {error.strerror}", mend="check the folder's permissions"
+        ) from error
+    for entry in below:
+        yield from _pages(entry.path, f"{under}{entry.name}/")
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    # a link may lead to itself, of which only this way to ask makes nothing
+    return Path(entry.path).is_file() if entry.is_symlink() else entry.is_file()
 
 
 def _sync_folder(path: Path) -> None:

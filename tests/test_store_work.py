@@ -131,19 +131,31 @@ def test_many_claims_of_one_conversation_are_enough(store: Store) -> None:
 def test_settling_a_publication_records_everything_at_once(store: Store) -> None:
     """After the commit: ledger, bucket, change, sentences and words; and the intent is gone."""
     chunk_id = routed(store, "aaaaaaaa", "Topic", supported=2)
-    assert [c.id for c in store.buckets.unfolded("Topic")] == [chunk_id]
+    waiting = store.buckets.unfolded(["Topic", "Other"])
+    assert {name: [c.id for c in found] for name, found in waiting.items()} == {"Topic": [chunk_id]}
+    assert store.buckets.unfolded(["Other"]) == {}
     intent = store.ledger.announce(
         "r1", PageFile("articles/topic.md", "", "text"), "new", {}, folding("Topic", (chunk_id,))
     )
     assert store.ledger.intents() == [intent]
     store.ledger.settle(intent, "abc123", LATER)
     assert store.ledger.intents() == []
-    assert store.buckets.unfolded("Topic") == []
+    assert store.buckets.unfolded(["Topic"]) == {}
     assert store.buckets.get("Topic").state is BucketState.ARTICLE
     assert store.buckets.get("Topic").article == "topic"
     assert [change.commit for change in store.ledger.unreported_changes()] == ["abc123"]
     assert store.ledger.written_sentences("topic") == {"A sentence."}
     assert store.ledger.unlinked() == ["topic"]
+
+
+def test_of_each_bucket_the_newest_labels_count(store: Store) -> None:
+    """What a topic is about lately is told by its newest chunks, the newest first."""
+    for conv in ("aaaaaaaa", "bbbbbbbb"):
+        routed(store, conv, "Topic", supported=1)
+    assert store.buckets.newest_labels(2) == {
+        "Topic": ["label of bbbbbbbb 0", "label of aaaaaaaa 0"]
+    }
+    assert store.buckets.newest_labels(1) == {"Topic": ["label of bbbbbbbb 0"]}
 
 
 def test_the_changelog_tells_a_change_once(store: Store) -> None:

@@ -10,16 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pipeline.buckets_page import read_buckets
+from pipeline.buckets_page import listed_buckets
 from pipeline.gates import dangers
 from pipeline.models import Choice
 from pipeline.policy import ClusterPolicy
+from pipeline.profiles import Profiles
 from pipeline.prose import flat, plain
 from pipeline.records import Assignment, Bucket, BucketState, Chunk, Done, Outcome
-from pipeline.segmentation import word_vectors
 from pipeline.stages import Desk
 from pipeline.store.buckets import normalised
 from pipeline.support.answering import no_answer
@@ -71,20 +68,17 @@ def pending(desk: Desk) -> list[Job]:
 def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
     """Route each chunk in turn: the next one may belong to the bucket this one proposed."""
     results: list[Result] = []
-    known: list[Bucket] | None = None
-    labels: dict[str, list[str]] = {}
+    profiles: Profiles | None = None
     for job in jobs:
         if isinstance(job, PageEdits):
             results.append(job)
             continue
-        if known is None:
-            known = desk.store.buckets.all()  # merged ones too: their names lead to the other
-            labels = {b.name: desk.store.buckets.labels(b.name, 8) for b in known}
-        routed = _route(job, known, labels, desk)
+        profiles = profiles or Profiles(desk)
+        routed = _route(job, profiles, desk)
         for bucket in routed.new:
-            known.append(bucket)
+            profiles.add(bucket)
         for assignment in routed.assignments:
-            labels.setdefault(assignment.bucket, []).append(job.label)
+            profiles.assign(assignment.bucket, job.label)
         results.append(routed)
     return results
 
@@ -108,7 +102,7 @@ def keep(result: Result, desk: Desk) -> Outcome:
 
 def _page_edits(desk: Desk) -> PageEdits | None:
     """Rows of Buckets.md that ask for something the store does not say yet."""
-    rows, problems = read_buckets(desk.vault.meta("Buckets.md"))
+    rows, problems = listed_buckets(desk.vault.meta("Buckets.md"), desk.store.derived)
     stored = {bucket.name: bucket for bucket in desk.store.buckets.all()}
     targets = {bucket.name: bucket.merged_into for bucket in stored.values()}
     targets |= {row.name: row.merged_into for row in rows}
@@ -155,13 +149,11 @@ def _wanted(stored: Bucket, row: Bucket) -> Bucket:
     )
 
 
-def _route(
-    chunk: Chunk, known: Sequence[Bucket], labels: dict[str, list[str]], desk: Desk
-) -> Routed:
+def _route(chunk: Chunk, profiles: Profiles, desk: Desk) -> Routed:
     policy = desk.policy.cluster
     messages = desk.store.conversations.messages(chunk.conv, first=chunk.first, last=chunk.last)
     said = gist(messages, desk.policy.chunk.gist_words)
-    ranked = _ranked(chunk, said, known, labels, desk)[: min(policy.candidates, len(_LETTERS))]
+    ranked = _ranked(chunk, said, profiles, desk)[: min(policy.candidates, len(_LETTERS))]
     if ranked and ranked[0][1] >= policy.accept:
         return _to([ranked[0]], chunk)
     if ranked:
@@ -170,7 +162,7 @@ def _route(
         if chosen:
             return _to(chosen, chunk)
     name = _proposed_name(chunk, said, desk)
-    for bucket in known:
+    for bucket in profiles.buckets:
         names = (bucket.name, *bucket.aliases)
         if any(_same_name(name, other, policy.same_name) for other in names):
             return _to([(bucket, 1.0)], chunk)
@@ -190,41 +182,28 @@ def _to(found: Sequence[tuple[Bucket, float]], chunk: Chunk) -> Routed:
     )
 
 
-def _ranked(
-    chunk: Chunk, said: str, known: Sequence[Bucket], labels: dict[str, list[str]], desk: Desk
-) -> list[tuple[Bucket, float]]:
+def _ranked(chunk: Chunk, said: str, profiles: Profiles, desk: Desk) -> list[tuple[Bucket, float]]:
     """Buckets with their likeness to the chunk (0..1), best first, the unlike left out."""
-    if not known:
+    if not profiles.buckets:
         return []
-    articles = {entry.stem: entry for entry in desk.vault.catalog()}
-    profiles = []
-    for bucket in known:
-        entry = articles.get(bucket.article)
-        about = [entry.lead, *entry.headings] if entry else []
-        names = [bucket.name, *bucket.aliases, bucket.description]
-        profiles.append(". ".join([*names, *about, *labels.get(bucket.name, [])]))
-    texts = [f"{chunk.label}. {said}", *profiles]
-    vectors: NDArray[np.float32] = (
-        desk.embedder.embed(texts) if desk.embedder else word_vectors(texts)
-    )
-    likeness = vectors[1:] @ vectors[0]
+    likeness = profiles.likeness(f"{chunk.label}. {said}")
     neighbours = set(desk.store.buckets.of_conversation(chunk.conv))
+    spoken = f" {normalised(said)} "
     ranked = [
         (
             bucket,
             float(like)
             + (_NEIGHBOUR if bucket.name in neighbours else 0.0)
-            + (_NAMED if _is_named(bucket, said) else 0.0),
+            + (_NAMED if _is_named(bucket, spoken) else 0.0),
         )
-        for bucket, like in zip(known, likeness, strict=True)
+        for bucket, like in zip(profiles.buckets, likeness, strict=True)
     ]
     ranked = [(b, s) for b, s in ranked if s >= desk.policy.cluster.reject]
     return sorted(ranked, key=lambda pair: -pair[1])
 
 
-def _is_named(bucket: Bucket, said: str) -> bool:
-    text = f" {normalised(said)} "
-    return any(f" {normalised(name)} " in text for name in (bucket.name, *bucket.aliases))
+def _is_named(bucket: Bucket, spoken: str) -> bool:
+    return any(f" {normalised(name)} " in spoken for name in (bucket.name, *bucket.aliases))
 
 
 def _ask(candidates: Sequence[Bucket], chunk: Chunk, said: str, desk: Desk) -> Choice:

@@ -73,13 +73,10 @@ def pending(desk: Desk) -> list[Job]:
         min_claims=desk.policy.cluster.min_claims,
     )
     standing = [b for b in desk.store.buckets.all() if b.state is BucketState.ARTICLE]
-    jobs: list[Job] = []
-    for bucket in [*standing, *ripe]:
-        chunks = desk.store.buckets.unfolded(bucket.name, desk.span)
-        job = Fold(bucket, tuple(chunks[: desk.policy.synthesize.chunks_per_fold]))
-        if job.chunks:
-            jobs.append(job)
-    return jobs
+    buckets = [*standing, *ripe]
+    waiting = desk.store.buckets.unfolded([bucket.name for bucket in buckets], desk.span)
+    most = desk.policy.synthesize.chunks_per_fold
+    return [Fold(b, tuple(waiting[b.name][:most])) for b in buckets if b.name in waiting]
 
 
 def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:

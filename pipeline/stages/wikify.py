@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.buckets_page import append_buckets, read_buckets
+from pipeline.buckets_page import append_buckets, listed_buckets
 from pipeline.gates import section_words
 from pipeline.publish import Press, digest, publish, publish_talk
 from pipeline.records import Bucket, Change, Done, Failed, Outcome, Skipped
@@ -42,7 +42,7 @@ def key(job: Job) -> str:
 def pending(desk: Desk) -> list[Job]:
     """Articles written since they were last linked, then new buckets for the page."""
     jobs: list[Job] = list(desk.store.ledger.unlinked())
-    listed, _ = read_buckets(desk.vault.meta("Buckets.md"))
+    listed, _ = listed_buckets(desk.vault.meta("Buckets.md"), desk.store.derived)
     names = {bucket.name for bucket in listed}
     fresh = tuple(b for b in desk.store.buckets.all() if b.name not in names)
     if fresh:

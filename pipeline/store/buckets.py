@@ -14,16 +14,15 @@ from pipeline.sqlite import transaction
 from pipeline.store.chunks import chunk_of
 from pipeline.store.times import bounds, to_text
 
+_COLUMNS = "name, article, description, aliases, state, merged_into"
 
-def _bucket(row: sqlite3.Row) -> Bucket:
-    return Bucket(
-        name=row["name"],
-        article=row["article"],
-        description=row["description"],
-        aliases=tuple(json.loads(row["aliases"])),
-        state=BucketState(row["state"]),
-        merged_into=row["merged_into"],
-    )
+
+def _bucket(row: Sequence[str]) -> Bucket:
+    """The bucket in a row of these columns."""
+    name, article, description, aliases, state, merged_into = row
+    # most have none, and there are as many as there are topics
+    named = () if aliases == "[]" else tuple(json.loads(aliases))
+    return Bucket(name, article, description, named, BucketState(state), merged_into)
 
 
 def normalised(name: str) -> str:
@@ -39,12 +38,16 @@ class Buckets:
 
     def all(self) -> list[Bucket]:
         """Every bucket, oldest first."""
-        rows = self._connection.execute("SELECT * FROM buckets ORDER BY created_at, rowid")
+        rows = self._connection.execute(
+            f"SELECT {_COLUMNS} FROM buckets ORDER BY created_at, rowid"
+        )
         return [_bucket(row) for row in rows]
 
     def get(self, name: str) -> Bucket:
         """The bucket of this name. Raises StoreFault when there is none."""
-        row = self._connection.execute("SELECT * FROM buckets WHERE name = ?", (name,)).fetchone()
+        row = self._connection.execute(
+            f"SELECT {_COLUMNS} FROM buckets WHERE name = ?", (name,)
+        ).fetchone()
         if row is None:
             raise StoreFault(f"there is no bucket named {name!r}")
         return _bucket(row)
@@ -104,19 +107,22 @@ class Buckets:
         )
         return [row["bucket"] for row in rows]
 
-    def labels(self, name: str, limit: int) -> list[str]:
-        """The newest labels of a bucket's chunks."""
-        rows = self._connection.execute(
-            """SELECT label FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
-               WHERE bucket = ? ORDER BY chunks.rowid DESC LIMIT ?""",
-            (name, limit),
-        )
-        return [row["label"] for row in rows]
+    def newest_labels(self, limit: int) -> dict[str, list[str]]:
+        """The labels of each bucket's newest chunks, newest first, so many at most."""
+        found: dict[str, list[str]] = {}
+        for bucket, label in self._connection.execute(
+            """SELECT bucket, label FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
+               ORDER BY chunks.rowid DESC"""
+        ):
+            own = found.setdefault(bucket, [])
+            if len(own) < limit:
+                own.append(label)
+        return found
 
     def ripe(self, *, min_conversations: int, min_claims: int) -> list[Bucket]:
         """Captured buckets that have earned an article, counted over the whole store."""
         rows = self._connection.execute(
-            """SELECT buckets.* FROM buckets
+            f"""SELECT {_COLUMNS} FROM buckets
                JOIN chunk_buckets ON bucket = buckets.name
                JOIN chunks ON chunks.id = chunk_buckets.chunk_id
                LEFT JOIN claims ON claims.chunk_id = chunks.id AND dropped_reason = ''
@@ -131,25 +137,29 @@ class Buckets:
 
     def to_fold(self) -> int:
         """How many articles have chunks that are not folded into them yet."""
-        articles = [b for b in self.all() if b.state is BucketState.ARTICLE]
-        return sum(bool(self.unfolded(bucket.name)) for bucket in articles)
+        articles = [b.name for b in self.all() if b.state is BucketState.ARTICLE]
+        return len(self.unfolded(articles))
 
-    def unfolded(self, name: str, span: Span = ALWAYS) -> list[Chunk]:
-        """Chunks with extracted claims that neither ledger nor an open hold has, oldest first."""
-        rows = self._connection.execute(
-            """SELECT chunks.* FROM chunk_buckets
-               JOIN chunks ON chunks.id = chunk_buckets.chunk_id
-               JOIN conversations USING (conv)
+    def unfolded(self, names: Sequence[str], span: Span = ALWAYS) -> dict[str, list[Chunk]]:
+        """By bucket the chunks with extracted claims that neither ledger nor an open hold has.
+
+        Of these buckets only; one without such chunks is left out. Oldest message first.
+        """
+        found: dict[str, list[Chunk]] = {}
+        # CROSS JOIN: from what the ledger lacks, never from all conversations
+        for row in self._connection.execute(
+            """SELECT chunk_buckets.bucket, chunks.* FROM json_each(?) AS wanted
+               CROSS JOIN chunk_buckets ON chunk_buckets.bucket = wanted.value
+               LEFT JOIN synthesized_bucket_chunks AS ledger USING (bucket, chunk_id)
+               CROSS JOIN chunks ON chunks.id = chunk_buckets.chunk_id
+               CROSS JOIN conversations USING (conv)
                JOIN messages ON messages.conv = chunks.conv AND messages.position = chunks.first
-               WHERE chunk_buckets.bucket = ? AND claimed = 1
-                 AND updated_at BETWEEN ? AND ?
-                 AND NOT EXISTS (SELECT 1 FROM synthesized_bucket_chunks AS ledger
-                                 WHERE ledger.bucket = chunk_buckets.bucket
-                                   AND ledger.chunk_id = chunks.id)
+               WHERE ledger.run IS NULL AND claimed = 1 AND updated_at BETWEEN ? AND ?
                  AND NOT EXISTS (SELECT 1 FROM holds, json_each(holds.chunks) AS held
                                  WHERE decided = '' AND holds.bucket = chunk_buckets.bucket
                                    AND held.value = chunks.id)
                ORDER BY messages.at, chunks.conv, ordinal""",
-            (name, *bounds(span)),
-        )
-        return [chunk_of(row) for row in rows]
+            (json.dumps(names), *bounds(span)),
+        ):
+            found.setdefault(row["bucket"], []).append(chunk_of(row))
+        return found

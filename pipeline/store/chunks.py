@@ -9,9 +9,10 @@ from pipeline.records import ALWAYS, Chunk, Span
 from pipeline.sqlite import transaction
 from pipeline.store.times import bounds
 
+# CROSS JOIN: from the few chunks that are left, never from all conversations
 _OLDEST_FIRST = """
     SELECT chunks.* FROM chunks
-    JOIN conversations USING (conv)
+    CROSS JOIN conversations USING (conv)
     JOIN messages ON messages.conv = chunks.conv AND messages.position = chunks.first
 """
 

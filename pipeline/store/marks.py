@@ -12,8 +12,9 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-# Messages stand in the archive; calls of the model are accounts of the past that nothing rests on.
-_NOT_WATCHED = frozenset({"messages", "model_calls", "_migrations"})
+# Messages stand in the archive; calls of the model are accounts of the past that nothing rests on;
+# what is derived is derived again.
+_NOT_WATCHED = frozenset({"messages", "model_calls", "derived", "_migrations"})
 _OWN = "journal_"  # what the journal itself needs
 
 Row = dict[str, Any]

@@ -6,10 +6,10 @@ An entry holds no counts, so the same proposal is the same text every night and 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import regex
@@ -20,11 +20,13 @@ from pipeline.markdown import Page
 from pipeline.prose import flat
 from pipeline.records import BucketState
 from pipeline.store.buckets import normalised
+from pipeline.store.derived import Worked
 from pipeline.synthesis.placement import Statement, statements
 from pipeline.text import content_words, fold, numbers, similarity, words
 
 SPLIT, MERGE = "wikify/split", "wikify/merge"
 _STAGE = "wikify"
+_TOLD = "told by names 1"  # another number when `content_words` or `numbers` tell something else
 _OWN, _SAME = "own", "same"
 _MOST = 0.5  # share of an article's sentences that a topic holds to be most of it
 _SHOWN = 6  # sentences of a topic shown to the model
@@ -185,31 +187,42 @@ def _alike(own: ArticleEntry, others: Sequence[ArticleEntry], desk: Desk) -> lis
     Names, and who shares conversations with it, tell which few are compared more closely.
     """
     near = {stem: -rank for rank, stem in enumerate(desk.store.ledger.neighbours(own.stem))}
+    told = _told_by((own, *others), desk)
     ranked = sorted(
-        ((_named_alike(own, e), near.get(e.stem, -len(near) - 1), e) for e in others),
+        ((_named_alike(own, e, told), near.get(e.stem, -len(near) - 1), e) for e in others),
         key=lambda row: (-row[0], -row[1], row[2].stem),
     )
-    some = [entry for named, rank, entry in ranked if named or entry.stem in near][:_COMPARED]
+    some = [(named, e) for named, _, e in ranked if named or e.stem in near][:_COMPARED]
     if not some:
         return []
-    scores = [max(_named_alike(own, e), similarity(_beginning(own), _beginning(e))) for e in some]
+    scores = [max(named, similarity(_beginning(own), _beginning(e))) for named, e in some]
     if desk.embedder is not None:
-        vectors = desk.embedder.embed([_beginning(own), *map(_beginning, some)])
+        vectors = desk.embedder.embed([_beginning(own), *(_beginning(e) for _, e in some)])
         near_by = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)
         scores = [max(score, float(v)) for score, v in zip(scores, near_by, strict=True)]
     found = sorted(zip(scores, some, strict=True), key=lambda pair: -pair[0])
-    return [entry for score, entry in found if score >= desk.policy.wikify.merge_likeness]
+    return [entry for score, (_, entry) in found if score >= desk.policy.wikify.merge_likeness]
 
 
-def _named_alike(one: ArticleEntry, other: ArticleEntry) -> float:
+def _named_alike(
+    one: ArticleEntry, other: ArticleEntry, told: Mapping[str, frozenset[str]]
+) -> float:
     """Shared words and numbers of the two names most alike (0..1)."""
-    pairs = ((_telling(a), _telling(b)) for a in _names(one) for b in _names(other))
+    pairs = ((told[a], told[b]) for a in _names(one) for b in _names(other))
     return max(2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0 for a, b in pairs)
 
 
-@lru_cache(maxsize=20_000)
-def _telling(name: str) -> frozenset[str]:
-    return frozenset(content_words(name)) | numbers(name)
+def _told_by(entries: Iterable[ArticleEntry], desk: Desk) -> dict[str, frozenset[str]]:
+    """The content words and numbers of each name; worked out once a name, not every night."""
+    names = {name for entry in entries for name in _names(entry)}
+    kept = desk.store.derived.all(_TOLD)
+    fresh = {
+        name: Worked("", json.dumps([*content_words(name), *numbers(name)]).encode())
+        for name in names - kept.keys()
+    }
+    if fresh:
+        desk.store.derived.put(_TOLD, fresh, gone=kept.keys() - names)
+    return {name: frozenset(json.loads(w.value)) for name, w in (kept | fresh).items()}
 
 
 def _beginning(entry: ArticleEntry) -> str:

@@ -1,0 +1,51 @@
+"""P4 and P6: a night costs what its news cost, however much is known. Counted, not timed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.night import news
+from benchmarks.night_world import grow, home_config, topic
+from tests.support_audited import audited
+from tests.support_night import Script, files, run_night
+
+CONVERSATIONS = 120
+
+
+def test_one_piece_of_news_costs_the_same_among_three_articles_and_among_twelve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The models are asked the same; the same articles are opened; git is called as often."""
+    now = time.time_ns
+    # a minute on, since a file written this very moment is read again another time
+    monkeypatch.setattr("pipeline.entries.time.time_ns", lambda: now() + 60_000_000_000)
+    spent = []
+    for articles in (3, 12):
+        home = tmp_path / str(articles)
+        grow(home, articles, CONVERSATIONS)
+        news(home, 0)  # the first night looks at everything once
+        with audited("open") as opened, audited("subprocess.Popen") as started:
+            told = news(home, 1)
+        pages = {Path(name).name for name in opened if f"{home}/vault/articles/" in name}
+        asked = {key: value for key, value in told.items() if key not in ("seconds", "work")}
+        spent.append((asked, pages, started))
+    assert spent[0] == spent[1]
+    # the one that is written, and the one that was written last before this night
+    assert spent[0][1] == {f"{topic(number).name}.md" for number in (0, 1)}
+
+
+def test_a_grown_memory_without_news_is_silent(tmp_path: Path) -> None:
+    """Nothing is asked, written or committed, no article is opened, git is called five times."""
+    grow(tmp_path, 5, 60)
+    config = home_config(tmp_path)
+    before = files(config.vault, git=True), files(config.archive_dir)
+    with audited("open") as opened, audited("subprocess.Popen") as started:
+        night = run_night(config, Script())
+    assert night.status == "nothing"
+    assert night.model.asked == []
+    assert (files(config.vault, git=True), files(config.archive_dir)) == before
+    assert [name for name in opened if name.startswith(str(config.vault / "articles"))] == []
+    assert len(started) <= 5

@@ -1,0 +1,97 @@
+"""How like the topics a piece of talk is: topics whose profile stands as it was cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pipeline import assemble
+from pipeline.desk import Desk
+from pipeline.models import Embedder
+from pipeline.profiles import Profiles
+from pipeline.records import Bucket
+from tests.doubles import CannedModel, HashEmbedder
+from tests.support_night import NIGHT, make_vault
+
+
+class Counting:
+    """The hashing embedder under a name, with a list of all it was given."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.given: list[str] = []
+        self._words = HashEmbedder()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.given += texts
+        return self._words.embed(texts)
+
+
+def desk_with(embedder: Embedder | None) -> Iterator[Desk]:
+    desk = assemble.desk(
+        make_vault(),
+        models=assemble.Models(lambda account: CannedModel(), embedder),
+        say=lambda event: None,
+        now=lambda: NIGHT,
+    )
+    yield desk
+    desk.store.close()
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    yield from desk_with(Counting("one"))
+
+
+def given(desk: Desk) -> list[str]:
+    assert isinstance(desk.embedder, Counting)
+    given, desk.embedder.given = desk.embedder.given, []
+    return given
+
+
+def test_a_profile_is_embedded_once_for_all_nights(desk: Desk) -> None:
+    """P6: another night embeds the talk, and of the topics those that changed."""
+    for name in ("Lantern", "Harbor", "Beacon"):
+        desk.store.buckets.save(Bucket(name), NIGHT)
+    first = Profiles(desk).likeness("the lantern dashboard")
+    assert len(given(desk)) == 4
+    assert Profiles(desk).likeness("the lantern dashboard") == pytest.approx(first)
+    assert given(desk) == ["the lantern dashboard"]
+    desk.store.buckets.save(Bucket("Harbor", description="the port"), NIGHT)
+    Profiles(desk).likeness("x")
+    assert given(desk) == ["x", "Harbor. the port"]
+
+
+def test_what_came_tonight_counts_at_once(desk: Desk) -> None:
+    """A topic just proposed can be chosen for the next chunk, and by the label of this one."""
+    profiles = Profiles(desk)
+    profiles.add(Bucket("Lantern"))
+    before = profiles.likeness("the retention job")
+    profiles.assign("Lantern", "retention job")
+    assert profiles.likeness("the retention job")[0] > before[0]
+
+
+def test_another_embedder_makes_its_own_vectors() -> None:
+    """Vectors of two models are never compared, nor those of words with either."""
+    for embedder in (Counting("one"), Counting("two"), None):
+        for desk in desk_with(embedder):
+            desk.store.buckets.save(Bucket("Lantern"), NIGHT)
+            found = Profiles(desk).likeness("lantern")
+            assert found.shape == (1,)
+            if embedder is not None:
+                assert embedder.given == ["lantern", "Lantern. "]
+
+
+def test_the_lead_of_an_article_is_in_its_profile(desk: Desk) -> None:
+    """What an article is about is known by what it says, also once the user has edited it."""
+    page = desk.config.vault / "articles" / "Lantern.md"
+    page.write_text("# Lantern\n\nA place for sessions.\n\n## Workers\n\nx\n", encoding="utf-8")
+    desk.store.buckets.save(Bucket("Lantern", article="Lantern"), NIGHT)
+    Profiles(desk).likeness("x")
+    assert given(desk)[1] == "Lantern. . A place for sessions.. Workers"
+    page.write_text("# Lantern\n\nA lamp.\n", encoding="utf-8")
+    Profiles(desk).likeness("x")
+    assert given(desk)[1] == "Lantern. . A lamp."
