@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
+
+from pipeline.errors import StoreFault
+from pipeline.sqlite import reading
 
 _QUERY = """
 SELECT folded.article, count(DISTINCT folded.chunk_id) AS pieces, max(said.updated_at) AS last
@@ -26,12 +28,9 @@ def articles(cache_dir: Path, vault: Path, root: Path, limit: int) -> list[Mappi
     if not store.is_file():
         return []
     try:
-        connection = sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True, timeout=0.05)
-        try:
+        with reading(store) as connection:
             rows = connection.execute(_QUERY, (str(root), limit)).fetchall()
-        finally:
-            connection.close()
-    except sqlite3.Error:
+    except StoreFault:
         return []
     found = ((stem, vault / "articles" / f"{stem}.md") for stem, *_ in rows)
     return [{"article": stem, "path": str(path)} for stem, path in found if path.is_file()]

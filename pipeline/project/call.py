@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pipeline.project import machine, place, times
-from pipeline.project.store import ProjectStore
+from pipeline.errors import StoreFault
+from pipeline.project import machine, place, spool, times
+from pipeline.project.store import PATIENCE, ProjectStore
 from pipeline.project.vocabulary import TYPES, Clean
 
 
@@ -101,6 +102,7 @@ class Call:
     @contextmanager
     def store(self, *, make: bool = False) -> Iterator[ProjectStore]:
         """The project's store, for the block; one transaction, so that a fault leaves nothing."""
+        self._drain()
         opened = ProjectStore(self.place.database, self.clean, make=make, clock=self.clock)
         try:
             with opened.transaction():
@@ -111,12 +113,21 @@ class Call:
     @contextmanager
     def reading(self) -> Iterator[ProjectStore]:
         """The project's store, for a block that writes nothing."""
+        self._drain()
         opened = ProjectStore(self.place.database, self.clean, clock=self.clock)
         try:
             with opened.guarded():
                 yield opened
         finally:
             opened.close()
+
+    def _drain(self) -> None:
+        """Write what hooks could not while the store was locked; if it still is, it waits on."""
+        if spool.waiting(self.place.database) and self.place.database.is_file():
+            from pipeline.project.steps import write
+
+            with suppress(StoreFault):
+                write(self.place.database, self.clean, [], patience=PATIENCE)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pipeline.project.vocabulary import BUDGET, CONTINUATION, CRITICAL, LIMIT, t
 from pipeline.spans import CONTEXT_TAG
 
 MOST = 9_900  # characters, tags included; agents cut what is longer than 10,000
-_LINE = 600  # characters of one line
+_LINE = 500  # characters of one line
 _RESUME_SHARE = 0.7  # of the budget at most, so that there is room for what is new
 _MORE = (
     "More: `anvil-memory search WORDS`, `anvil-memory get ID` for the whole of an observation, "
@@ -83,7 +83,7 @@ def _tells(row: Mapping[str, Any]) -> bool:
 
 
 class _Page:
-    """Sections under one budget: a line that does not fit ends its section."""
+    """Sections under one budget: a line that does not fit is left out."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
@@ -94,9 +94,8 @@ class _Page:
         for line in lines:
             short = line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
             bullet = short if short.startswith("- ") else f"- {short}"
-            if not self._fits([*self._lines, "", heading, *kept, bullet], share):
-                break
-            kept.append(bullet)
+            if self._fits([*self._lines, "", heading, *kept, bullet], share):
+                kept.append(bullet)
         if kept:
             self._lines += ["", heading, *kept]
 

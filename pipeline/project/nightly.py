@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.project.observations import Row, as_row
-from pipeline.project.store import faults
-
-_PATIENCE = 5.0  # seconds
+from pipeline.sqlite import reading
 
 
 @dataclass(frozen=True)
@@ -33,14 +31,9 @@ def told(path: Path) -> Iterator[Told]:
 
     Raises StoreFault when the file cannot be read or is no store.
     """
-    with faults(path):
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)
-        try:
-            connection.row_factory = sqlite3.Row
-            yield from _sessions(connection, path)
-            yield from _days(connection, path)
-        finally:
-            connection.close()
+    with reading(path) as connection:
+        yield from _sessions(connection, path)
+        yield from _days(connection, path)
 
 
 def _sessions(connection: sqlite3.Connection, path: Path) -> Iterator[Told]:

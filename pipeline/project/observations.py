@@ -104,6 +104,14 @@ class Observations:
         )
         return [*map(as_row, [*earlier][::-1]), middle, *map(as_row, later)]
 
+    def is_told(self, title: str, at: int) -> bool:
+        """Whether an observation of this title was stored for this moment, or just after it."""
+        found = self._connection.execute(
+            "SELECT 1 FROM observations WHERE created_at_epoch BETWEEN ? AND ? AND title = ?",
+            (at, at + 20, title),
+        )
+        return found.fetchone() is not None
+
     # ------------------------------------------------------------------ writing
 
     def add(self, new: NewObservation) -> int:

@@ -1,0 +1,190 @@
+"""`memory-hook EVENT`: what coding agents call, with the event as JSON on standard input.
+
+It writes what is worth keeping, answers a session's start with the project's context, and always
+exits 0: a fault of the memory must never be one of the session. Faults go to a log. Each event
+loads only what it needs, from the standard library alone, since every step of a session waits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pipeline.project import machine, spool, times
+from pipeline.project.place import Place, find
+
+_MOST = 8_000_000  # bytes of an event that are looked at; more is some tool's output
+_PATIENCE = 0.4  # seconds to wait for another's write; then the steps are kept in a file
+_LOG_BYTES = 256_000
+_NAMES = {
+    "sessionstart": "SessionStart",
+    "userpromptsubmit": "UserPromptSubmit",
+    "posttooluse": "PostToolUse",
+    "stop": "Stop",
+    "sessionend": "SessionEnd",
+    "precompact": "PreCompact",
+}
+
+
+def main() -> None:
+    """Entry point. Whatever happens, the exit code is 0, and what is printed is JSON or nothing."""
+    try:
+        answer = run(sys.argv[1:], sys.stdin.buffer, os.environ, Path.home())
+        if answer:
+            sys.stdout.write(json.dumps(answer, ensure_ascii=True) + "\n")
+            sys.stdout.flush()
+    except BaseException as error:
+        _log(f"{sys.argv[1:]}: {type(error).__name__}: {error}", os.environ)
+    # not sys.exit: what is flushed at the end may fail too, on a pipe that was closed
+    os._exit(0)
+
+
+def run(
+    arguments: list[str], stream: BinaryIO, environ: Mapping[str, str], home: Path
+) -> dict[str, Any] | None:
+    """Handle an event; what the agent is to be told. Raises what goes wrong and cannot be kept."""
+    payload = read(stream)
+    named = arguments[0] if arguments else payload.get("hook_event_name")
+    event = _NAMES.get(str(named).replace("-", "").replace("_", "").lower())
+    if event is None:
+        raise ValueError(f"no event {str(named)[:80]!r} is known")
+    cwd = payload.get("cwd")
+    here = Path(cwd) if isinstance(cwd, str) and Path(cwd).is_absolute() else Path.cwd()
+    place = find(here, environ, home)
+    if place.database.is_file():
+        try:
+            _write(event, payload, place, environ, home)
+        except Exception as error:  # what can be read may still be told
+            _log(f"{event}: {type(error).__name__}: {error}", environ)
+    return _told(payload, place, environ, home) if event == "SessionStart" else None
+
+
+def read(stream: BinaryIO) -> dict[str, Any]:
+    """The event; of one that is too long or cut off, the fields before the break."""
+    data = stream.read(_MOST)
+    if len(data) == _MOST:
+        while stream.read(1_000_000):  # an agent that cannot write all of it may complain
+            pass
+    text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        whole = _fields(text)
+    if not isinstance(whole, dict):
+        raise ValueError("the event is no JSON object")
+    return whole
+
+
+def _fields(text: str) -> dict[str, Any]:
+    decoder = json.JSONDecoder(strict=False)
+    found: dict[str, Any] = {}
+    at = 1
+    try:
+        while text[0] == "{":
+            at = _past(text, at, ", \t\r\n")
+            name, at = decoder.raw_decode(text, at)
+            at = _past(text, at, ": \t\r\n")
+            found[str(name)], at = decoder.raw_decode(text, at)
+    except (ValueError, IndexError):
+        pass
+    if not found:
+        raise ValueError("the event is no JSON object")
+    return found
+
+
+def _past(text: str, at: int, signs: str) -> int:
+    while text[at] in signs:
+        at += 1
+    return at
+
+
+def _write(
+    event: str, payload: Mapping[str, Any], place: Place, environ: Mapping[str, str], home: Path
+) -> None:
+    from pipeline.errors import StoreFault
+    from pipeline.project.cleaning import cleaner
+    from pipeline.project.steps import cleaned, steps, write
+
+    at = times.now()
+    todo = steps(event, payload, place, at)
+    if not todo and not spool.waiting(place.database):
+        return
+    settings = machine.settings(environ, home)
+    clean = cleaner(settings.redaction)
+    try:
+        write(place.database, clean, todo, patience=_PATIENCE)
+    except StoreFault as fault:
+        kept = bool(todo) and spool.keep(place.database, cleaned(todo, clean), at)
+        _log(f"{event}: {fault}" + ("; kept to be written later" if kept else ""), environ)
+
+
+def _told(
+    payload: Mapping[str, Any], place: Place, environ: Mapping[str, str], home: Path
+) -> dict[str, Any] | None:
+    from datetime import UTC, datetime
+
+    from pipeline.silence import silence
+
+    settings = machine.settings(environ, home)
+    answer: dict[str, Any] = {}
+    if place.database.is_file():
+        try:
+            if text := _context(payload.get("source"), place, settings):
+                answer["hookSpecificOutput"] = {
+                    "hookEventName": "SessionStart",
+                    "additionalContext": text,
+                }
+        except Exception as error:
+            _log(f"SessionStart: {error}", environ)
+    quiet = silence(
+        settings.cache_dir / "memory.sqlite",
+        settings.cache_dir / "run.lock",
+        datetime.now(UTC),
+        environ=environ,
+        home=home,
+    )
+    if quiet:
+        answer["systemMessage"] = quiet
+    return answer or None
+
+
+def _context(source: Any, place: Place, settings: machine.Settings) -> str:
+    from pipeline.project.articles import articles
+    from pipeline.project.context import context
+    from pipeline.project.searching import Filters
+    from pipeline.project.store import ProjectStore
+
+    store = ProjectStore(place.database, str, patience=_PATIENCE)
+    try:
+        with store.guarded():
+            found = articles(settings.cache_dir, settings.vault, place.root, 5)
+            resuming = source in ("compact", "resume")
+            return context(store, place, Filters(), found, resuming=resuming).injected
+    finally:
+        store.close()
+
+
+def _log(line: str, environ: Mapping[str, str]) -> None:
+    """Note a fault; a log that cannot be written is none of the session's business."""
+    try:
+        folder = machine.settings(environ, Path.home()).cache_dir
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = folder / "hook.log"
+        if path.is_file() and path.stat().st_size > _LOG_BYTES:
+            path.replace(folder / "hook.log.1")
+        told = " ".join(line.encode("utf-8", "replace").decode()[:2000].split())
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(opened, "a", encoding="utf-8") as file:
+            file.write(f"{stamp} {told}\n")
+    except Exception:
+        pass
+
+
+if __name__ == "__main__":
+    main()

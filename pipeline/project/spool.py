@@ -1,0 +1,80 @@
+"""Steps that could not be written while the store was locked: kept in files, written by the next.
+
+A file is claimed by renaming it, so that two calls never write the same steps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Step = dict[str, Any]
+_MOST = 5000  # files; more means that nobody will ever write them
+_STALE = 60.0  # seconds after which a claim is that of a call that was killed
+
+
+def folder_of(database: Path) -> Path:
+    """Where the steps for this store wait."""
+    return database.with_name(f"{database.name}-spool")
+
+
+def keep(database: Path, steps: list[Step], clock: int) -> bool:
+    """Keep cleaned steps; False when too many wait already. Raises OSError. clock: milliseconds."""
+    folder = folder_of(database)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if sum(1 for _ in folder.iterdir()) >= _MOST:
+        return False
+    name = f"{clock}-{time.time_ns()}-{os.getpid()}"
+    draft = folder / f".{name}"
+    opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(opened, "w", encoding="utf-8") as file:
+        json.dump(steps, file, ensure_ascii=True)
+    draft.rename(folder / f"{name}.json")
+    return True
+
+
+def waiting(database: Path) -> bool:
+    """Whether there is anything to write."""
+    try:
+        return any(folder_of(database).iterdir())
+    except OSError:
+        return False
+
+
+def claim(database: Path, most: int = 200) -> Iterator[tuple[Path, list[Step]]]:
+    """Files with their steps, the oldest first; each is the caller's to `done` or `give_back`."""
+    now = time.time()
+    try:
+        names = sorted(folder_of(database).iterdir(), key=lambda path: path.name)
+    except OSError:
+        return
+    for path in names[:most]:
+        try:
+            if path.suffix == ".taken" and now - path.stat().st_mtime > _STALE:
+                taken = path.with_suffix(f".{os.getpid()}.taken")
+            elif path.suffix == ".json" and not path.name.startswith("."):
+                taken = path.with_suffix(".taken")
+            else:
+                continue
+            path.rename(taken)
+            os.utime(taken)
+            steps = json.loads(taken.read_text("utf-8"))
+        except OSError:  # another call was quicker
+            continue
+        except ValueError:
+            steps = []
+        yield taken, steps if isinstance(steps, list) else []
+
+
+def done(taken: Path) -> None:
+    """The steps are written."""
+    taken.unlink(missing_ok=True)
+
+
+def give_back(taken: Path) -> None:
+    """The steps could not be written now either."""
+    taken.rename(taken.with_name(f"{taken.name.partition('.')[0]}.json"))

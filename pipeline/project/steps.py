@@ -1,0 +1,263 @@
+"""What a hook's event does to a store, as steps: plain data, which can wait in a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import ConfigFault
+from pipeline.project import spool, times
+from pipeline.project.checkpoints import FileInProgress, NewCheckpoint
+from pipeline.project.linear import key_of_branch, keys
+from pipeline.project.noticing import EDIT, TODO, TODO_TITLE, Noticed, notice
+from pipeline.project.observations import NewObservation
+from pipeline.project.place import Place
+from pipeline.project.resume import ERROR
+from pipeline.project.searching import Filters
+from pipeline.project.store import ProjectStore
+from pipeline.project.vocabulary import Clean
+
+Step = spool.Step
+EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd", "PreCompact")
+_PROMPT = 200_000  # characters of a prompt; more was pasted
+_GOES_ON = times.DAY // 24  # edits of a file within an hour of each other are one observation
+_LOOK_BACK = 300  # observations of a session
+_RANGES = 8  # of lines, in an observation of edits
+_FILES = 10  # in progress
+_RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+def steps(event: str, payload: Mapping[str, Any], place: Place, at: int) -> list[Step]:
+    """The steps of an event. payload: as the agent sent it; what is missing or odd is passed over.
+
+    at: now, in milliseconds.
+    """
+    session = payload.get("session_id")
+    common = {
+        "at": at,
+        "session": session if isinstance(session, str) and session else "unnamed",
+        "root": str(place.root),
+        "worktree": place.worktree,
+        "branch": place.branch,
+    }
+    if event == "SessionStart":
+        return [{"do": "open", **common}]
+    if event == "UserPromptSubmit":
+        prompt = payload.get("prompt")
+        if not isinstance(prompt, str) or not prompt.strip():
+            return []
+        return [{"do": "ask", **common, "prompt": prompt[:_PROMPT]}]
+    if event == "PostToolUse":
+        tool, given = payload.get("tool_name"), payload.get("tool_input")
+        noticed = notice(
+            tool if isinstance(tool, str) else "",
+            given if isinstance(given, Mapping) else {},
+            payload.get("tool_response"),
+        )
+        if noticed is None:
+            return []
+        return [{"do": "observe", **common, **asdict(_relative(noticed, place))}]
+    if event in ("Stop", "SessionEnd"):
+        return [{"do": "end", **common}]
+    if event == "PreCompact":
+        automatic = payload.get("trigger") != "manual"
+        return [
+            {"do": "checkpoint", **common, "trigger": "auto-compact" if automatic else "manual"}
+        ]
+    return []
+
+
+def cleaned(value: Any, clean: Clean) -> Any:
+    """Steps fit to be kept in a file: every text in them cleaned."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list | tuple):
+        return [cleaned(one, clean) for one in value]
+    if isinstance(value, dict):
+        return {key: cleaned(one, clean) for key, one in value.items()}
+    return value
+
+
+def write(database: Path, clean: Clean, given: Sequence[Step], *, patience: float) -> None:
+    """Write what waits and then the given steps. Raises StoreFault, and then none is written."""
+    moment = _Moment()
+    store = ProjectStore(database, clean, patience=patience, clock=moment)
+    claimed = []
+    try:
+        with store.transaction():
+            for taken, waited in spool.claim(database) if spool.waiting(database) else ():
+                claimed.append(taken)
+                for step in waited:
+                    # a step that cannot be written now never can be, and would keep the rest back
+                    with suppress(ConfigFault, KeyError, TypeError, ValueError, AttributeError):
+                        _apply(store, database, step, moment, again=True)
+            for step in given:
+                with suppress(ConfigFault):  # all of it is private
+                    _apply(store, database, step, moment, again=False)
+    except BaseException:
+        for taken in claimed:
+            spool.give_back(taken)
+        raise
+    finally:
+        store.close()
+    for taken in claimed:
+        spool.done(taken)
+
+
+class _Moment:
+    """A clock that stands at the time of the step that is being written."""
+
+    def __init__(self) -> None:
+        self.at = times.now()
+
+    def __call__(self) -> int:
+        return self.at
+
+
+def _apply(
+    store: ProjectStore, database: Path, step: Step, moment: _Moment, *, again: bool
+) -> None:
+    moment.at = int(step["at"])
+    place = Place(Path(step["root"]), database, step["worktree"], step["branch"])
+    session = store.sessions.open(step["session"], place)
+    if step["do"] == "ask":
+        found = keys(step["prompt"])
+        store.sessions.ask(session, step["prompt"], place.project, found[0] if found else "")
+    elif step["do"] == "observe":
+        # a call that was killed between the write and the end of its claim would write it twice
+        if not (again and store.observations.is_told(step["title"], moment.at)):
+            _observe(store, session, step, place)
+    elif step["do"] == "checkpoint":
+        _checkpoint(store, session, step, place)
+    elif step["do"] == "end":
+        store.sessions.end(session, _summary(store, session))
+
+
+# ------------------------------------------------------------------ observations
+
+
+def _observe(store: ProjectStore, session: int, step: Step, place: Place) -> None:
+    if step["tests"] is True and not _tests_failed(store, session):
+        return
+    if step["group"] and _joined(store, session, step):
+        return
+    store.observations.add(
+        NewObservation(
+            type=step["type"],
+            title=step["title"],
+            subtitle=step["subtitle"],
+            content=step["content"],
+            files=tuple(step["files"]),
+            concepts=tuple(step["concepts"]),
+            project=place.project,
+            session_id=session,
+            linear_issue=step["issue"]
+            or key_of_branch(place.branch)
+            or store.sessions.get(session)["linear_issue"]
+            or "",
+        )
+    )
+
+
+def _joined(store: ProjectStore, session: int, step: Step) -> bool:
+    """Whether it went into an observation that goes on: edits of a file, or the list of to-dos."""
+    filters = Filters(session=session, since=store.clock() - _GOES_ON)
+    if step["group"] == TODO:
+        filters = Filters(session=session)
+    for row in store.observations.recent(filters, _LOOK_BACK):
+        if row["checkpoint_id"] is not None:
+            return False
+        if step["group"] == TODO and row["title"].startswith(TODO_TITLE):
+            changes = {key: step[key] for key in ("title", "subtitle", "content")}
+            store.observations.edit(row["id"], changes)
+            return True
+        if step["group"] == EDIT and row["files"] == list(step["files"]) and _is_edit(row):
+            ranges = _merged(f"{row['subtitle']} {step['subtitle']}")
+            count = int((re.match(r"(\d+) edits", row["content"]) or ["", "1"])[1]) + 1
+            told = f"lines {ranges}" if ranges else ""
+            store.observations.edit(row["id"], {"subtitle": told, "content": f"{count} edits"})
+            return True
+    return False
+
+
+def _is_edit(row: Mapping[str, Any]) -> bool:
+    return row["title"].endswith(row["file_path"]) and row["type"] in ("change", "feature")
+
+
+def _merged(text: str) -> str:
+    """Ranges of lines, those that touch as one, the last ones if they are many."""
+    merged: list[list[int]] = []
+    for first, last in sorted((int(a), int(b)) for a, b in _RANGE.findall(text)):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1][1] = max(merged[-1][1], last)
+        else:
+            merged.append([first, last])
+    return ", ".join(f"{first}-{last}" for first, last in merged[-_RANGES:])
+
+
+def _tests_failed(store: ProjectStore, session: int) -> bool:
+    """Whether the last run of tests that was kept is one that failed."""
+    for row in store.observations.recent(Filters(session=session), _LOOK_BACK):
+        if row["title"].startswith("Tests pass again"):
+            return False
+        if row["title"].startswith(f"{ERROR}tests fail"):
+            return True
+    return False
+
+
+# ------------------------------------------------------------------ checkpoints and summaries
+
+
+def _checkpoint(store: ProjectStore, session: int, step: Step, place: Place) -> None:
+    rows = store.observations.recent(Filters(session=session), _LOOK_BACK)
+    asked = store.sessions.prompts(session, 1)
+    todo = next((row for row in rows if row["title"].startswith(TODO_TITLE)), None)
+    marked = todo["content"].splitlines() if todo else []
+    doing = [line[4:] for line in marked if line.startswith("[>]")]
+    left = [line[4:] for line in marked if line.startswith("[ ]")]
+    edited: dict[str, str] = {}
+    for row in rows:
+        if row["file_path"] and _is_edit(row):
+            edited.setdefault(row["file_path"], row["subtitle"].removeprefix("lines "))
+    last = asked[0]["prompt"] if asked else ""
+    store.checkpoints.add(
+        NewCheckpoint(
+            level="L3",
+            trigger=step["trigger"],
+            task=doing[0] if doing else last,
+            progress=todo["subtitle"] if todo else "",
+            summary="; ".join(left),
+            files=tuple(FileInProgress(path, lines) for path, lines in [*edited.items()][:_FILES]),
+            linear_issue=key_of_branch(place.branch)
+            or store.sessions.get(session)["linear_issue"]
+            or "",
+            project=place.project,
+            session_id=session,
+        )
+    )
+    store.sessions.peak(session, None)
+
+
+def _summary(store: ProjectStore, session: int) -> str:
+    """What was done in a session, from what was stored of it; "" if nothing was."""
+    rows = store.observations.recent(Filters(session=session), _LOOK_BACK)[::-1]
+    edited = list(dict.fromkeys(row["file_path"] for row in rows if row["file_path"]))
+    told = [row["title"] for row in rows if not _is_edit(row) and row["type"] != "checkpoint"]
+    parts = [*told[-8:]]
+    if edited:
+        more = f" and {len(edited) - 8} more" if len(edited) > 8 else ""
+        parts.append(f"Files: {', '.join(edited[:8])}{more}")
+    return "\n".join(parts)
+
+
+def _relative(noticed: Noticed, place: Place) -> Noticed:
+    """The same with paths as they are told in the project."""
+    files = tuple(place.relative(path) for path in noticed.files)
+    title = noticed.title
+    for absolute, relative in zip(noticed.files, files, strict=True):
+        title = title.replace(absolute, relative)
+    return Noticed(**{**asdict(noticed), "files": files, "title": title})
