@@ -104,11 +104,17 @@ def _locks(machine: Machine) -> tuple[list[Path], list[Path]]:
 
 
 def _git_at_work(root: Path) -> bool:
-    """Whether a git process works in the vault, or one that does not say where it works."""
+    """Whether a git process works in the vault, or one that may not be asked where it works."""
     root = root.resolve()
-    for process in psutil.process_iter(["name", "cwd"]):
-        if (process.info["name"] or "").startswith("git"):
-            where = process.info["cwd"]
-            if not where or Path(where).resolve().is_relative_to(root):
-                return True
+    for process in psutil.process_iter(["name"]):
+        if not (process.info["name"] or "").startswith("git"):
+            continue
+        try:
+            where = process.cwd()
+        except psutil.AccessDenied:
+            return True
+        except psutil.NoSuchProcess:  # it ended this moment
+            continue
+        if where and Path(where).is_relative_to(root):
+            return True
     return False
