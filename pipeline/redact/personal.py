@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from re import Match
 
-from pipeline.redact.rules import Rule
+from pipeline.redact.rules import Rule, later
 
 EMAIL = Rule(
     "email",
     ("@",),
-    re.compile(
+    later(
         r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,6}"
     ),
 )
 PHONE = Rule(
     "phone",
     tuple("0123456789"),
-    re.compile(
+    later(
         r"(?<![\w.+-])(?:\+\d{1,3}(?:[ .-]?\(?\d{2,5}\)?){2,5}|\(\d{3}\) ?\d{3}[ .-]\d{4}"
         r"|\d{3}[ .-]\d{3}[ .-]\d{4})(?![\w-])"
     ),
@@ -42,13 +42,13 @@ PAYMENTS = (
     Rule(
         "iban",
         tuple("0123456789"),
-        re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", re.ASCII),
+        later(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b", re.ASCII),
         _is_iban,
     ),
     Rule(
         "card",
         tuple("0123456789"),
-        re.compile(
+        later(
             r"(?<![\w.+-])(?:[2-6]\d{3}(?:[ -]?\d{4}){3}|3[47]\d{2}[ -]?\d{6}[ -]?\d{5})"
             r"(?![\w-]|\.\d)",
             re.ASCII,

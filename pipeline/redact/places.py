@@ -6,7 +6,7 @@ import re
 from re import Match
 
 from pipeline.redact.judging import is_machine_made, is_no_placeholder, is_secret
-from pipeline.redact.rules import Rule
+from pipeline.redact.rules import Rule, later
 
 _NAMES = r"""(?P<name>password|passwd|passphrase|passcode|pwd|(?<![a-z])pw|pass
     |passwort|kennwort|wachtwoord|lösenord|mot\ de\ passe|contraseña|clave\ secreta|senha
@@ -62,17 +62,17 @@ PLACES = (
     Rule(
         "slack",
         ("hooks.slack.com",),
-        re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/]{20,80})"),
+        later(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/]{20,80})"),
     ),
     Rule(
         "discord",
         ("/api/webhooks/",),
-        re.compile(r"/api/webhooks/\d{16,20}/(?P<secret>[A-Za-z0-9_-]{40,90})"),
+        later(r"/api/webhooks/\d{16,20}/(?P<secret>[A-Za-z0-9_-]{40,90})"),
     ),
     Rule(
         "url-password",
         ("://",),
-        re.compile(
+        later(
             r"(?<=://)[^\s/:@\"'<>]{0,128}:(?P<secret>[^\s/@\"'<>]{1,256})@"
             r"(?=[A-Za-z0-9\[_])"
         ),
@@ -81,13 +81,13 @@ PLACES = (
     Rule(
         "url-token",
         ("://",),
-        re.compile(r"(?<=://)(?P<secret>[A-Za-z0-9_-]{20,256})@(?=[A-Za-z0-9])"),
+        later(r"(?<=://)(?P<secret>[A-Za-z0-9_-]{20,256})@(?=[A-Za-z0-9])"),
         _is_machine_made,
     ),
     Rule(
         "authorization",
         ("authorization",),
-        re.compile(
+        later(
             r"authorization\\?[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\?[\"']?"
             r"(?:[a-z][a-z-]{2,15}[ \t]{1,8})?"
             r"(?P<secret>[^\s\"'\\,;]{8,4096})",
@@ -98,13 +98,13 @@ PLACES = (
     Rule(
         "authorization",
         ("bearer ",),
-        re.compile(r"\bbearer[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{16,4096})", re.IGNORECASE),
+        later(r"\bbearer[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{16,4096})", re.IGNORECASE),
         _is_machine_made,
     ),
     Rule(
         "cookie",
         ("cookie",),
-        re.compile(
+        later(
             r"\bcookie\\?[\"']?[ \t]{0,8}:[ \t]{0,8}\\?[\"']?"
             r"(?P<secret>[\w.-]{1,80}=[^\r\n\"'\\]{4,4096})",
             re.IGNORECASE,
@@ -113,7 +113,7 @@ PLACES = (
     Rule(
         "password",
         ("curl",),
-        re.compile(
+        later(
             r"\bcurl\b[^\r\n|;&]{0,200}?[ \t](?:-u|--user)[ \t=]{1,4}[\"']?[^\s:\"']{1,80}:"
             r"(?P<secret>[^\s\"']{1,200})"
         ),
@@ -122,7 +122,7 @@ PLACES = (
     Rule(
         "password",
         ("sshpass", "docker login", "mysql", "mariadb"),
-        re.compile(
+        later(
             # what MySQL takes for a password stands close to the letter, Docker's apart from it
             r"\b(?:(?:sshpass|docker login)\b[^\r\n|;&]{0,200}?[ \t]-p[ \t]{1,4}"
             r"|(?:mysql(?:dump|admin)?|mariadb)\b[^\r\n|;&]{0,200}?[ \t]-p)"
@@ -133,7 +133,7 @@ PLACES = (
     Rule(
         "password",
         ("auth=(",),
-        re.compile(
+        later(
             r"auth=\([\"'][^\"'\r\n]{1,80}[\"'],[ \t]{0,4}[\"'](?P<secret>[^\"'\r\n]{1,200})[\"']"
         ),
         _is_no_placeholder,
@@ -155,7 +155,7 @@ PLACES = (
             *("пароль", "密码", "密碼", "パスワード", "비밀번호"),
             *("secret", "token", "key", "hash", "credential"),
         ),
-        re.compile(
+        later(
             rf"""{_NAMES}(?:[_ -]?(?:value|string|hash|base|\d{{1,2}}))?
             (?:\\?["'`\]]{{1,3}})?
             (?P<by>=|[ \t]{{0,8}}(?::=|=>|[=!]==?|[:=：])[ \t]{{0,8}}(?:\(?\r?\n[ \t]{{1,8}})?
@@ -171,7 +171,7 @@ PLACES = (
     Rule(
         "secret",
         ("--",),
-        re.compile(rf"""(?<=-){_NAMES}(?P<by>[ \t]{{1,4}}){_VALUE}""", re.IGNORECASE | re.VERBOSE),
+        later(rf"""(?<=-){_NAMES}(?P<by>[ \t]{{1,4}}){_VALUE}""", re.IGNORECASE | re.VERBOSE),
         _is_named_secret,
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from re import Match, Pattern
+from typing import Any, cast
 
 _MARK_OPENS = "[REDACTED:"
 _LONGEST_MARK = 40
@@ -65,6 +66,28 @@ class Rule:
                 # a word has no end in sight, so nothing in it is tried again; what a name
                 # announces is short, and may hold another name
                 at = max(at, found.end()) if self.one_word else at
+
+
+def later(source: str, flags: int = 0) -> Pattern[str]:
+    """The regular expression, compiled when it is first asked for.
+
+    Most are never tried, since hardly a text has their hints; and to compile all of them takes
+    longer than a hook may.
+    """
+    return cast(Pattern[str], _Later(source, flags))
+
+
+class _Later:
+    def __init__(self, source: str, flags: int) -> None:
+        self._source = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(self._source, self._flags)
+        # found here from now on, as quickly as on the pattern itself
+        for each in ("search", "match", "finditer", "groupindex"):
+            setattr(self, each, getattr(compiled, each))
+        return getattr(compiled, name)
 
 
 class Table:

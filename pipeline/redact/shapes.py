@@ -6,11 +6,10 @@ issuers' where they say one, and a lower bound where they do not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from pipeline.redact.judging import is_lifelike, is_machine_made
-from pipeline.redact.rules import Rule
+from pipeline.redact.rules import Rule, later
 
 # after an escaped line break or an escaped character of a URL, too
 _STARTS = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
@@ -24,7 +23,7 @@ def _shape(kind: str, hints: str, pattern: str, judge: Callable[[str], bool] = i
     return Rule(
         kind,
         tuple(hints.removeprefix("…").split()),
-        re.compile(f"{_STARTS}(?:{pattern}){_ENDS}"),
+        later(f"{_STARTS}(?:{pattern}){_ENDS}"),
         lambda match: judge(match[0]),
         anchored=anchored,
         one_word=True,
