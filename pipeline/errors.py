@@ -5,7 +5,8 @@
     ├── SourceFault (4)    transcripts cannot be read at all
     ├── ModelFault (5)     the model is missing, broken or unusable
     │   ├── InvalidReply   the model answered, but not in the form asked for (retried)
-    │   └── PromptTooLong  one prompt is larger than allowed (that job fails, the run goes on)
+    │   ├── PromptTooLong  one prompt is larger than allowed (that job fails, the run goes on)
+    │   └── OutOfMemory    one request alone needs more memory than there is (likewise)
     ├── VaultFault (6)     the vault or its git repository refuses
     ├── StoreFault (7)     memory.sqlite or the archive refuses
     ├── BusyFault (8)      another run holds the lock
@@ -62,6 +63,10 @@ class InvalidReply(ModelFault):
 
 class PromptTooLong(ModelFault):
     """One prompt has more tokens than allowed; it is refused, never cut."""
+
+
+class OutOfMemory(ModelFault):
+    """One request alone needs more memory, or more of the GPU's time, than the machine has."""
 
 
 class VaultFault(MemoryFault):

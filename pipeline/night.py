@@ -6,13 +6,14 @@ switched off. So the run itself asks whether this night is done already.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 
 from pipeline.config import Config
+from pipeline.errors import StoreFault
 from pipeline.results import RunResults
+from pipeline.sqlite import reading
 from pipeline.store import Store
-from pipeline.store.runs import Run
+from pipeline.store.runs import Run, Runs
 from pipeline.store.times import from_text
 
 _DONE = frozenset({"done", "nothing", "partial", "stopped"})
@@ -20,42 +21,36 @@ _RUNS = 50  # looked back over: far more than begin between one night and the ne
 _STEADY = timedelta(hours=3)  # a clock may be put back so far: summer time, a correction
 
 
-def due(at: time, now: datetime) -> datetime:
-    """The last moment, up to `now`, when the clock of now's zone showed `at`."""
-    local = now.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
-    return local if local <= now else local - timedelta(days=1)
-
-
-def is_done(runs: Sequence[Run], since: datetime) -> bool:
+def done_since(config: Config, since: datetime) -> bool:
     """Whether a scheduled run has done its work since then; one that a signal ended has not."""
     return any(
         run.results.get("scheduled")
         and run.status in _DONE
         and not run.results.get("asked")
         and from_text(run.started_at) >= since
-        for run in runs
+        for run in _recent(config)
     )
 
 
-def done_since(config: Config, since: datetime) -> bool:
-    """`is_done` over the store, which is not made for the question."""
-    if not config.store_path.is_file():
-        return False
-    store = Store(config.store_path)
-    try:
-        return is_done(store.runs.recent(_RUNS), since)
-    finally:
-        store.close()
-
-
-def clock_went_back(store: Store, now: datetime) -> datetime | None:
+def clock_went_back(config: Config, now: datetime) -> datetime | None:
     """The start of the newest run, if it lies so far ahead that this clock, or that one, is wrong.
 
     With a clock that is years behind, what was said today would count as told by a wrong clock.
     """
-    last = store.runs.last()
-    begun = from_text(last.started_at) if last else now
+    begun = next((from_text(run.started_at) for run in _recent(config)), now)
     return begun if begun - now > _STEADY else None
+
+
+def _recent(config: Config) -> list[Run]:
+    """The newest runs, newest first; none from a store that is not there or cannot be read.
+
+    The run that follows says what is wrong with it.
+    """
+    try:
+        with reading(config.store_path) as connection:
+            return Runs(connection).recent(_RUNS)
+    except StoreFault:
+        return []
 
 
 def skip(config: Config, reason: str, now: datetime) -> str:

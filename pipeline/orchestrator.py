@@ -15,9 +15,10 @@ from typing import Any
 from pipeline.backlog import Passes, left, news
 from pipeline.control import Control, StageOver, Stopped
 from pipeline.desk import Desk
-from pipeline.errors import InvalidReply, MemoryFault, ModelFault, PromptTooLong, StoreFault
+from pipeline.errors import MemoryFault
 from pipeline.publish import Press, heal
 from pipeline.records import Done, Event, Failed, Held, Outcome, Skipped
+from pipeline.refusals import ending
 from pipeline.stages import Stage, changelog, chunk, cluster, ingest, synthesize, wikify
 from pipeline.synthesis.renames import follow_renames
 
@@ -61,31 +62,42 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
             desk.results.asked = stop.asked
             stopped |= stop.asked or passed == 0
             desk.results.failure = str(stop)
-        except MemoryFault as error:
-            fault = error
-            desk.results.failure = str(error)
-        desk.results.backlog = left(desk)
-        # in the middle of a merge not even the changelog is committed
-        if fit and only in ("", changelog.NAME):
-            fault = _tell(desk, fault)
-        after = desk.history.head()
-        status = _status(desk, fault, stopped, changed=before != after)
-        desk.store.runs.finish(
-            desk.run, desk.now(), status=status, vault=after, results=desk.results.as_json()
-        )
-        desk.store.journal.write()
+        except Exception as error:
+            fault = _fault(error)
+            desk.results.failure = str(fault)
+        try:
+            desk.results.backlog = left(desk)
+            # in the middle of a merge not even the changelog is committed
+            if fit and only in ("", changelog.NAME):
+                _run_stage(changelog, desk, Control(max_minutes=10))
+        except Exception as error:
+            fault = fault or _fault(error)
+        status = _finish(desk, fault, stopped=stopped, before=before)
     if fault is not None:
         raise fault
     return status
 
 
-def _tell(desk: Desk, fault: MemoryFault | None) -> MemoryFault | None:
-    """Write the changelog whatever happened before; keep the first fault."""
+def _fault(error: Exception) -> MemoryFault:
+    """What ended the run, as a fault. Raises again what nobody foresaw."""
+    if fault := ending(error) or (error if isinstance(error, MemoryFault) else None):
+        return fault
+    raise error
+
+
+def _finish(desk: Desk, fault: MemoryFault | None, *, stopped: bool, before: str) -> str:
+    """Record how the run went; its status."""
+    after = desk.history.head()
+    status = _status(desk, fault, stopped, changed=before != after)
     try:
-        _run_stage(changelog, desk, Control(max_minutes=10))
-    except MemoryFault as error:
-        return fault or error
-    return fault
+        desk.store.runs.finish(
+            desk.run, desk.now(), status=status, vault=after, results=desk.results.as_json()
+        )
+        desk.store.journal.write()
+    except Exception as error:
+        # where not even this can be written, the next run counts this one as interrupted
+        raise fault or _fault(error) from error
+    return status
 
 
 def _status(desk: Desk, fault: MemoryFault | None, stopped: bool, *, changed: bool) -> str:
@@ -170,7 +182,7 @@ def _results(stage: Stage, jobs: Sequence[Any], desk: Desk) -> Iterator[tuple[An
     try:
         results = stage.work(jobs, desk)
     except Exception as error:
-        if len(jobs) > 1 and not _ends_the_run(error):
+        if len(jobs) > 1 and not ending(error):
             for job in jobs:
                 yield from _results(stage, [job], desk)
             return
@@ -190,20 +202,13 @@ def _kept(stage: Stage, result: Any, desk: Desk, control: Control) -> Outcome:
 
 
 def _failed(stage: Stage, error: Exception) -> Failed:
-    """The failure of one job. Raises the error again when the whole run cannot go on."""
-    if _ends_the_run(error):
-        raise error
+    """The failure of one job. Raises a MemoryFault when the whole run cannot go on."""
+    if fault := ending(error):
+        raise fault from error
     _LOG.debug("a job of %s failed", stage.NAME, exc_info=error)
     if isinstance(error, MemoryFault):
         return Failed((str(error),))
     return Failed((f"unexpected {type(error).__name__}: {error}",))
-
-
-def _ends_the_run(error: Exception) -> bool:
-    """A missing model or a broken store fails every job alike; anything else is the job's own."""
-    if isinstance(error, InvalidReply | PromptTooLong):
-        return False
-    return isinstance(error, ModelFault | StoreFault)
 
 
 def _record(stage: Stage, job: Any, outcome: Outcome, desk: Desk) -> None:

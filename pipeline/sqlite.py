@@ -17,6 +17,8 @@ from pipeline.errors import StoreFault
 if TYPE_CHECKING:  # hooks load this file, and the module takes longer to load than they may take
     from importlib.resources.abc import Traversable
 
+Error = sqlite3.Error
+
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open (or create) the database at `path`: WAL, foreign keys, 10 s busy timeout, autocommit.

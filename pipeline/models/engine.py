@@ -132,6 +132,23 @@ class Engine:
         return [done[index] for index in range(len(prompts))]
 
     @property
+    def batch(self) -> int:
+        """Requests computed together."""
+        return self._batch
+
+    def halve(self) -> bool:
+        """Compute half as many together from here on; False when it is one already.
+
+        What is kept for reuse is given back either way.
+        """
+        self._prefixes.clear()
+        gc.collect()
+        mx.clear_cache()
+        smaller = self._batch > 1
+        self._batch = max(1, self._batch // 2)
+        return smaller
+
+    @property
     def device(self) -> str:
         """What computes: "Metal" or "CPU"."""
         return "Metal" if mx.default_device() == mx.Device(mx.gpu) else "CPU"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
+import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pipeline.errors import ModelFault, PromptTooLong
+from pipeline.errors import ModelFault, OutOfMemory, PromptTooLong
 from pipeline.models import Account, Ask, Choice, Grammar, Reply, blas
 from pipeline.records import Call
 
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 _CONTENT_FREE = "N/A"
 _BIASES_KEPT = 256
 _PREFIXES_KEPT = 8
+
+# How mlx says that memory ran out, or that macOS ended a computation that held up the display.
+_EXHAUSTED = re.compile(
+    r"malloc|allocat|insufficient memory|out of memory|impacting ?interactivity|gpu timeout",
+    re.IGNORECASE,
+)
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 _BiasKey = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
 
@@ -77,8 +86,7 @@ class MlxModel:
         batch = [*asks, *neutral]
         prompts = self._encode(engine, batch, purpose)
         options = [[engine.chat.option_tokens(ask, o) for o in ask.options] for ask in batch]
-        with _computing(self._name, purpose):
-            scored = engine.score(prompts, options)
+        scored = self._computed(engine, purpose, lambda: engine.score(prompts, options))
         for prompt, row in zip(prompts, scored, strict=True):
             total = len(prompt.tokens)
             self._account(Call(stage, purpose, total, row.cached_tokens, 0, row.seconds, "stop"))
@@ -110,14 +118,17 @@ class MlxModel:
             raise ValueError(f"{purpose}: a temperature needs one seed per ask")
         engine = self._loaded()
         prompts = self._encode(engine, asks, purpose)
-        with _computing(self._name, purpose):
-            decoded = engine.write(
+        decoded = self._computed(
+            engine,
+            purpose,
+            lambda: engine.write(
                 prompts,
                 max_tokens=max_tokens,
                 grammar=grammar,
                 seeds=seeds,
                 temperature=temperature,
-            )
+            ),
+        )
         replies = []
         for prompt, row in zip(prompts, decoded, strict=True):
             total = len(prompt.tokens)
@@ -169,6 +180,32 @@ class MlxModel:
                 ) from fault
         return self._engine
 
+    def _computed(self, engine: Engine, purpose: str, compute: Callable[[], _T]) -> _T:
+        """The result; where memory runs out, again in batches half as large, down to one by one.
+
+        The smaller batch stays for the rest of the run. Turns what mlx and mlx_lm raise into a
+        ModelFault, into OutOfMemory when even one request alone is too much.
+        """
+        while True:
+            try:
+                return compute()
+            except (RuntimeError, ValueError, MemoryError) as fault:
+                if not (isinstance(fault, MemoryError) or _EXHAUSTED.search(str(fault))):
+                    raise ModelFault(
+                        f"The model {self._name} failed on {purpose}: {fault}.",
+                        mend=f"Run `memory model check {self._name}`; a smaller model may do.",
+                    ) from fault
+                said = str(fault)
+            # out of the handler, whose traceback holds the very buffers that are to be freed
+            if not engine.halve():
+                raise OutOfMemory(
+                    f"The model {self._name} ran out of memory on {purpose}: {said}.",
+                    mend="Lower `max_prompt_tokens`, or use a smaller model.",
+                )
+            _LOG.warning(
+                "out of memory on %s: from here on %d requests at a time", purpose, engine.batch
+            )
+
     def _encode(self, engine: Engine, asks: Sequence[Ask], purpose: str) -> list[Prompt]:
         prompts = [engine.chat.encode(ask) for ask in asks]
         for prompt in prompts:
@@ -179,18 +216,6 @@ class MlxModel:
                     mend="Raise the limit on prompt tokens, or use a model that can read more.",
                 )
         return prompts
-
-
-@contextmanager
-def _computing(name: str, purpose: str) -> Iterator[None]:
-    """Turn what mlx and mlx_lm raise (out of memory, an unfit architecture) into a ModelFault."""
-    try:
-        yield
-    except (RuntimeError, ValueError, MemoryError) as fault:
-        raise ModelFault(
-            f"The model {name} failed on {purpose}: {fault}.",
-            mend=f"Run `memory model check {name}`; a smaller model may do.",
-        ) from fault
 
 
 def _bias_key(ask: Ask) -> _BiasKey:

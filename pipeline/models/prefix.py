@@ -43,6 +43,10 @@ class Prefixes:
         computed += self._add(tokens)
         return self._caches[tokens], computed
 
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._caches.clear()
+
     def _add(self, tokens: tuple[int, ...]) -> int:
         """See to it that `tokens` are the most recent beginning; return how many were computed."""
         known = max((key for key in self._caches if tokens[: len(key)] == key), key=len, default=())
