@@ -1,16 +1,20 @@
 """Feed each parser damaged and invented transcripts for a while: it may refuse them, never crash.
 
     python scripts/fuzz.py [--seconds 60]
+    python scripts/fuzz.py --again PARSER INPUT     what a crash printed, once more
 
-Each parser is fed in a process of its own. What is made: lines of true transcripts, some of them
-torn, doubled, swapped or glued, records with fields of wrong types, and any bytes at all. What must
-hold: only a SourceFault is raised, what is said is text that can be stored, and reading on from the
-offset a parser gives neither crashes nor gives what the whole file does not.
+Each parser is fed in a process of its own, all of them side by side; the seconds are the
+processor's, so that two cores are done with five parsers after two and a half times as many. What
+is made: lines of true transcripts, some of them torn, doubled, swapped or glued, records with
+fields of wrong types, and any bytes at all. What must hold: only a SourceFault is raised, what is
+said is text that can be stored, and reading on from the offset a parser gives neither crashes nor
+gives what the whole file does not.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import multiprocessing
 import sys
@@ -90,6 +94,12 @@ CODEX = record(
         item=record(type=st.just("UserMessage"), content=CONTENT),
     ),
 )  # fmt: skip
+CODEX_FIRST = record(
+    session=record(id=TEXT, timestamp=WHEN),
+    items=st.lists(
+        record(type=st.sampled_from(CODEX_TYPES), role=ROLE, content=CONTENT, name=TEXT), max_size=3
+    ),
+)
 CLAUDE_AI = record(
     uuid=TEXT, name=TEXT,
     chat_messages=st.lists(
@@ -146,7 +156,11 @@ PARSERS: dict[str, tuple[Callable[[list[Path]], Source], st.SearchStrategy[bytes
         transcripts("claude-code", CLAUDE) | st.binary(max_size=200),
         "a.jsonl",
     ),
-    "codex": (Codex, transcripts("codex", CODEX) | st.binary(max_size=200), "rollout-a.jsonl"),
+    "codex": (
+        Codex,
+        transcripts("codex", CODEX | CODEX_FIRST) | st.binary(max_size=200),
+        "rollout-a.jsonl",
+    ),
     "claude-ai": (
         ClaudeAi,
         exports("claude-ai", CLAUDE_AI) | st.binary(max_size=200),
@@ -163,17 +177,33 @@ PARSERS: dict[str, tuple[Callable[[list[Path]], Source], st.SearchStrategy[bytes
 def main() -> None:
     """Feed every parser; the exit code is 1 if one of them crashed."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--seconds", type=float, default=60.0, help="for each parser")
-    seconds = arguments.parse_args().seconds
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        runs = [pool.apply_async(_feed, (name, seconds)) for name in PARSERS]
+    arguments.add_argument("--seconds", type=float, default=60.0, help="of processor time, for each")
+    arguments.add_argument("--again", nargs=2, metavar=("PARSER", "INPUT"), help="one input alone")
+    given = arguments.parse_args()
+    if given.again:
+        name, packed = given.again
+        again(name, base64.b64decode(packed))
+        return
+    with multiprocessing.get_context("spawn").Pool(len(PARSERS)) as pool:
+        runs = [pool.apply_async(feed, (name, given.seconds)) for name in PARSERS]
         told = [run.get() for run in runs]
     for name, examples, fault in told:
         print(f"{name:<12} {examples:>8} inputs  {fault or 'ok'}")
     sys.exit(any(fault for _, _, fault in told))
 
 
-def _feed(name: str, seconds: float) -> tuple[str, int, str]:
+def again(name: str, data: bytes) -> None:
+    """Feed the parser this one input; what it raises goes through."""
+    make, _, file = PARSERS[name]
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / file
+        path.write_bytes(data)
+        _must_hold(make([Path(place)]), path)
+
+
+def feed(name: str, seconds: float) -> tuple[str, int, str]:
+    """Feed the parser for so long: its name, how many inputs, and what crashed it, "" if nothing
+    did: the smallest such input that was found, and how to repeat it."""
     make, inputs, file = PARSERS[name]
     fed = 0
     with tempfile.TemporaryDirectory() as place:
@@ -194,12 +224,15 @@ def _feed(name: str, seconds: float) -> tuple[str, int, str]:
             path.write_bytes(data)
             _must_hold(source, path)
 
-        end = time.monotonic() + seconds
+        end = time.process_time() + seconds
         try:
-            while time.monotonic() < end:
+            one_round()
+            while time.process_time() < end:
                 one_round()
         except Exception as error:
-            return name, fed, f"{type(error).__name__}: {error} on {path.read_bytes()!r}"
+            data = path.read_bytes()  # the smallest, which comes last
+            repeat = f"python scripts/fuzz.py --again {name} {base64.b64encode(data).decode()}"
+            return name, fed, f"{type(error).__name__}: {error}\n  on {data!r}\n  again: {repeat}"
     return name, fed, ""
 
 
