@@ -177,7 +177,9 @@ PARSERS: dict[str, tuple[Callable[[list[Path]], Source], st.SearchStrategy[bytes
 def main() -> None:
     """Feed every parser; the exit code is 1 if one of them crashed."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--seconds", type=float, default=60.0, help="of processor time, for each")
+    arguments.add_argument(
+        "--seconds", type=float, default=60.0, help="of processor time, for each"
+    )
     arguments.add_argument("--again", nargs=2, metavar=("PARSER", "INPUT"), help="one input alone")
     given = arguments.parse_args()
     if given.again:
