@@ -17,13 +17,14 @@ from pathlib import Path
 from pipeline.errors import StoreFault
 from pipeline.sqlite import reading
 
-GOOD = frozenset({"done", "nothing", "partial", "stopped"})
+_GOOD = ("done", "nothing", "partial", "stopped")
 _BAD = frozenset({"failed", "interrupted"})
 _JOBS = (
     "{home}/Library/LaunchAgents/com.nightly-memory.synthesize.plist",
     "{config}/systemd/user/nightly-memory.service",
 )
 _AT = re.compile(r"--scheduled\D{1,80}([01]\d|2[0-3]):([0-5]\d)")
+_AHEAD = timedelta(hours=1)  # of this clock the one of a run may be, and be right
 _CHARACTERS = 160  # of a reason, which goes into somebody's session
 
 
@@ -40,23 +41,28 @@ class Nights:
     last_success: datetime | None = None
 
 
-def nights(store: Path) -> Nights:
-    """How the runs in memory.sqlite went. Raises StoreFault when it cannot be read."""
+def nights(store: Path, now: datetime) -> Nights:
+    """How the runs in memory.sqlite went. Raises StoreFault when it cannot be read.
+
+    A run that ended after `now` had a wrong clock, and must not count as a success for ever.
+    """
+    latest = (now.astimezone(UTC) + _AHEAD).strftime("%Y-%m-%dT%H:%M")
     with reading(store) as database:
         rows = database.execute(
             """SELECT status, json_extract(results, '$.failure') AS failure FROM runs
                ORDER BY rowid DESC LIMIT 1"""
         ).fetchall()
-        (success,) = database.execute(
-            f"""SELECT max(finished_at) FROM runs
-                WHERE status IN ({", ".join("?" * len(GOOD))})
-                  AND NOT coalesce(json_extract(results, '$.asked'), 0)""",
-            sorted(GOOD),
-        ).fetchone()
+        success = database.execute(
+            f"""SELECT finished_at FROM runs
+                WHERE status IN ({", ".join("?" * len(_GOOD))}) AND finished_at <= ?
+                  AND NOT coalesce(json_extract(results, '$.asked'), 0)
+                ORDER BY rowid DESC LIMIT 1""",
+            (*_GOOD, latest),
+        ).fetchall()
     return Nights(
         last_status=rows[0]["status"] if rows else "",
         last_failure=(rows[0]["failure"] or "") if rows else "",
-        last_success=datetime.fromisoformat(success) if success else None,
+        last_success=datetime.fromisoformat(success[0]["finished_at"]) if success else None,
     )
 
 
@@ -105,7 +111,7 @@ def silence(
         known = Nights()
     else:
         try:
-            known = nights(store)
+            known = nights(store, now)
         except StoreFault:
             return "nightly-memory: its store cannot be read; `memory doctor` says what is wrong."
     working = _at_work(lock)

@@ -66,7 +66,7 @@ def gather(config: Config, now: datetime | None = None, ask: Ask = ask) -> dict[
         state["at_work"] = {"pid": working.pid, "since": to_text(began)}
     _try(lambda: _look_at_vault(config, state), problems)
     if config.store_path.is_file():
-        _try(lambda: _look_at_store(config, state), problems)
+        _try(lambda: _look_at_store(config, now, state), problems)
     installed = job.installed if job else None
     if installed is not None:
         success = from_text(state["last_success"]) if state["last_success"] else None
@@ -122,13 +122,13 @@ def _look_at_vault(config: Config, state: dict[str, Any]) -> None:
     state["uncommitted"] = len(now.staged) + len(now.unstaged) + len(now.untracked)
 
 
-def _look_at_store(config: Config, state: dict[str, Any]) -> None:
+def _look_at_store(config: Config, now: datetime, state: dict[str, Any]) -> None:
     store = Store(config.store_path)
     try:
         runs = store.runs.recent(_RUNS)
         if runs:
             state["last_run"] = _told(runs[0])
-        success = silence.nights(config.store_path).last_success
+        success = silence.nights(config.store_path, now).last_success
         state["last_success"] = to_text(success) if success else None
         state["counts"] = store.conversations.counts() | store.chunks.counts()
         state["counts"]["buckets"] = len(store.buckets.all())

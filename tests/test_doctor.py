@@ -49,7 +49,7 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (broken.killed_run, {"D13": WARN}),
     (broken.slow_model, {"D14": WARN}),
     (broken.given_up, {"D15": WARN}),
-    (broken.no_vault, {"D20": FAIL, "D24": WARN}),
+    (broken.no_vault, {"D20": FAIL}),
     (broken.in_dropbox, {"D21": WARN}),
     (broken.in_documents, {"D21": FAIL}),
     (broken.store_in_onedrive, {"D21": WARN}),

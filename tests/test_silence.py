@@ -131,6 +131,17 @@ def test_the_night_at_work_is_not_missed(home: Path) -> None:
     assert "1 night" in told(config, home, MORNING + DAY)
 
 
+def test_a_run_of_a_wrong_clock_does_not_silence_what_comes_after(home: Path) -> None:
+    """The clock stood three years ahead for a night; since then none succeeded."""
+    config = load_config()
+    plan_nights(config, home)
+    ran(config, LAST, "done")
+    ran(config, LAST + 1000 * DAY, "done")
+    assert "2 nights" in told(config, home, MORNING + 2 * DAY)
+    ran(config, LAST + 2 * DAY, "done")
+    assert told(config, home, MORNING + 2 * DAY) == ""
+
+
 def test_nothing_is_told_where_nothing_is_scheduled(home: Path) -> None:
     """Whoever runs it by hand knows when they did."""
     config = load_config()
@@ -154,7 +165,7 @@ def test_a_broken_store_is_told(home: Path) -> None:
     config.store_path.write_text("no database")
     assert "cannot be read" in told(config, home, MORNING)
     with pytest.raises(StoreFault, match=r"memory\.sqlite"):
-        nights(config.store_path)
+        nights(config.store_path, MORNING)
 
 
 def test_looking_leaves_nothing_behind(home: Path) -> None:

@@ -96,7 +96,9 @@ def examine(machine: Machine) -> list[Finding]:
     found: list[Finding] = []
     failed: set[str] = set()
     for check in CHECKS:
-        if failed.isdisjoint(check.after):
+        if not failed.isdisjoint(check.after):
+            failed.add(check.code)  # nor do those make sense that build on this one
+        else:
             verdict = _looked(check, machine)
             helps = check.mend is not None and verdict.level is not Level.OK
             found.append(_finding(check.code, check.title, verdict, mendable=helps))

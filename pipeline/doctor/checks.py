@@ -95,7 +95,7 @@ class Machine:
         """How the runs went. Raises StoreFault when the store cannot be read."""
         if not self.config.store_path.is_file():
             return silence.Nights()
-        return silence.nights(self.config.store_path)
+        return silence.nights(self.config.store_path, self.now)
 
     def __enter__(self) -> Machine:
         return self
