@@ -118,7 +118,8 @@ def make_healthy(home: Path) -> Config:
         write_model(home / "models" / name)
     write_sessions(home)
     config = make_vault().model_copy(update={"model": "e4b"})
-    assert run_night(config).status == "done"
+    night = run_night(config)
+    assert night.status == "done", night.results
     with run_log(config, "20261128-030000"):
         pass
     schedule.install(schedule.job(), config, Systemd(active="inactive"), pause=lambda _: None)
