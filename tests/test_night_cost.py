@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -49,3 +53,36 @@ def test_a_grown_memory_without_news_is_silent(tmp_path: Path) -> None:
     assert (files(config.vault, git=True), files(config.archive_dir)) == before
     assert [name for name in opened if name.startswith(str(config.vault / "articles"))] == []
     assert len(started) <= 5
+
+
+def test_a_night_without_news_loads_no_model_library(tmp_path: Path) -> None:
+    """They take seconds to load, and there is nothing to ask."""
+    grow(tmp_path, 2, 20)
+    heavy = ("mlx", "mlx_lm", "transformers", "tokenizers", "huggingface_hub", "llguidance", "gguf")
+    script = f"""
+import sys
+sys.argv = ["memory", "synthesize", "--json"]
+from pipeline.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+print([name for name in {heavy!r} if name in sys.modules])
+"""
+    settings = {
+        "MEMORY_VAULT": str(tmp_path / "vault"),
+        "MEMORY_CACHE_DIR": str(tmp_path / "cache"),
+        "MEMORY_DATA_DIR": str(tmp_path / "data"),
+        "MEMORY_SINCE_DAYS": "all",
+        "HOME": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **settings},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    *_, told, loaded = done.stdout.splitlines()
+    assert json.loads(told)["status"] == "nothing"
+    assert loaded == "[]"

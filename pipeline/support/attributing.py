@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import regex
 
+from pipeline.late import late
 from pipeline.records import Role
 from pipeline.support.material import FRAME, Material
 from pipeline.text import content_words
 
-_OF_THE_USER = regex.compile(r"\AThe user(?P<owns>'s)?\b", regex.I)
-_OWNED = regex.compile(
-    r"\AThe user's (?:average |own |new |old )?(?P<noun>[\p{L}\p{N}_-]+)", regex.I
-)
-_FIRST_PERSON = regex.compile(
-    r"\b(?:I|we|me|us|my|our|mine|ours|myself|ourselves|let's)\b", regex.I
-)
+_OF_THE_USER = late(r"\AThe user(?P<owns>'s)?\b", regex.I)
+_OWNED = late(r"\AThe user's (?:average |own |new |old )?(?P<noun>[\p{L}\p{N}_-]+)", regex.I)
+_FIRST_PERSON = late(r"\b(?:I|we|me|us|my|our|mine|ours|myself|ourselves|let's)\b", regex.I)
 # A sentence that opens so has a subject of its own: a name in two words, an article or pronoun.
-_NAME = regex.compile(r"\A\W*\p{Lu}\p{Ll}+\s(\p{Lu}\p{Ll}+)\b")
-_ARTICLE = regex.compile(
-    r"\A\W*(?:the|an?|this|these|that|those|it|its|he|she|they|their)\s", regex.I
-)
+_NAME = late(r"\A\W*\p{Lu}\p{Ll}+\s(\p{Lu}\p{Ll}+)\b")
+_ARTICLE = late(r"\A\W*(?:the|an?|this|these|that|those|it|its|he|she|they|their)\s", regex.I)
 
 
 def misattributed(claim: str, material: Material) -> list[str]:

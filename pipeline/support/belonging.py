@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import regex
 
+from pipeline.late import late
 from pipeline.support.material import FRAME, Material, matches, shares
 from pipeline.support.saying import Clause, Saying, clauses, keys
 from pipeline.support.turning import turns
 from pipeline.text import content_words, quantities, sentences, words
 
-_POINTS_BACK = regex.compile(r"\b(?:it|its|it's|that|this|these|those|they|both|each)\b", regex.I)
+_POINTS_BACK = late(r"\b(?:it|its|it's|that|this|these|those|they|both|each)\b", regex.I)
 
 
 def misplaced(claim: str, material: Material) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.tongues import spelt_at
 
 _DAYS = {
@@ -32,7 +33,7 @@ _YEAR_SHIFTS = {-1: "last year", 0: "this year", 1: "next year"}
 
 
 def _either(english: str, field: str, index: int) -> regex.Pattern[str]:
-    return regex.compile(rf"\b(?:{english})\b|{spelt_at(field, index)}", regex.IGNORECASE)
+    return late(rf"\b(?:{english})\b|{spelt_at(field, index)}", regex.IGNORECASE)
 
 
 # The longer phrase holds the shorter one ("the day before yesterday"), so it is looked for first.
@@ -49,12 +50,12 @@ MONTH_SHIFTS = {
 }
 YEAR_SHIFTS = {shift: _either(name, "year_shifts", shift) for shift, name in _YEAR_SHIFTS.items()}
 
-AGO_BEFORE = regex.compile(r"(?<!\p{L})(?:vor|hace|قبل|לפני)\s*\Z", regex.IGNORECASE)
-AGO_AFTER = regex.compile(r"\A\s*(?:ago\b|前)", regex.IGNORECASE)
-HENCE_BEFORE = regex.compile(r"(?<!\p{L})(?:in|بعد|בעוד|dans|dentro de)\s*\Z", regex.IGNORECASE)
-HENCE_AFTER = regex.compile(r"\A\s*(?:from now\b|后|後)", regex.IGNORECASE)
+AGO_BEFORE = late(r"(?<!\p{L})(?:vor|hace|قبل|לפני)\s*\Z", regex.IGNORECASE)
+AGO_AFTER = late(r"\A\s*(?:ago\b|前)", regex.IGNORECASE)
+HENCE_BEFORE = late(r"(?<!\p{L})(?:in|بعد|בעוד|dans|dentro de)\s*\Z", regex.IGNORECASE)
+HENCE_AFTER = late(r"\A\s*(?:from now\b|后|後)", regex.IGNORECASE)
 # A day of an unnamed month: "on the 19th", "am 19.", 19日.
-DAY_ALONE = regex.compile(
+DAY_ALONE = late(
     r"\b(?:the|on)\s+(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)\b"
     r"|\b(?:am|zum|bis|vom|der|dem|den)\s+(?P<day>[12]?\d|3[01])\.(?!\d)"
     r"|(?<![月\d])(?P<day>[12]?\d|3[01])[日号號](?![間间])",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
+from pipeline.late import late
 from pipeline.records import ClaimKind, Message
 from pipeline.support.attributing import misattributed
 from pipeline.support.belonging import misplaced
@@ -19,15 +20,15 @@ from pipeline.text import content_words, is_caseless, quantities, words
 from pipeline.text.scales import NUMBER_WORDS, UNITS
 from pipeline.text.tongues import spelt
 
-_WILL = regex.compile(
+_WILL = late(
     r"""\b(?:the\suser|user)(?:'s|s')?\b(?!\s(?:interface|account|table|role|session|database|data|id)s?\b)
       |\b(?:decided|prefers?|preferred|wants?|wanted|intends?|wishes|chose)\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_WILL_ELSEWHERE = regex.compile(f"{spelt('user')}|{spelt('will')}", regex.IGNORECASE)
+_WILL_ELSEWHERE = late(f"{spelt('user')}|{spelt('will')}", regex.IGNORECASE)
 _WILL_KINDS = frozenset({ClaimKind.DECISION, ClaimKind.PREFERENCE})
 # "… for a hospital."
-_ADJUNCT = regex.compile(
+_ADJUNCT = late(
     r"\b(?:for|with|at|in|on|from|by|during|after|before|under|near|without)\s"
     r"(?:(?:an?|the|his|her|its|their|some)\s)?(?P<what>\p{Ll}[\w-]*(?:\s\p{Ll}[\w-]*)?)\W*\Z"
 )

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 
 import regex
 
+from pipeline.late import late
 from pipeline.support.material import FRAME, matches, once
 from pipeline.support.saying import UNNAMED, Clause, Saying, clauses, keys
 from pipeline.support.turning import turns
 from pipeline.text import negations
 
-_NOT = regex.compile(r"\W*(?:not|no|nicht|kein\w*|و?ليست?|ו?לא)\s", regex.IGNORECASE)
+_NOT = late(r"\W*(?:not|no|nicht|kein\w*|و?ليست?|ו?לא)\s", regex.IGNORECASE)
 # What stands before these holds, what follows is gone.
-_CONTRAST = regex.compile(r"(?<=\S\s)(?:instead of|rather than|in place of)\s", regex.IGNORECASE)
+_CONTRAST = late(r"(?<=\S\s)(?:instead of|rather than|in place of)\s", regex.IGNORECASE)
 
 
 def denied_otherwise(claim: str, said: Iterable[Saying]) -> list[str]:

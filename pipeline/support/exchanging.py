@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import regex
 
+from pipeline.late import late
 from pipeline.support.material import FRAME, Material, matches
 from pipeline.support.saying import Saying
 from pipeline.text import content_words, fold, identifiers, is_caseless, quantities
@@ -13,7 +14,7 @@ from pipeline.text.lists import word_set
 
 _SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}ー々〆"
 _LETTER = rf"[\p{{L}}\p{{M}}\p{{N}}_--{_SPACELESS}]"
-_TOKEN = regex.compile(
+_TOKEN = late(
     r"[\p{Han}々〆]+|[\p{Katakana}ー]+|\p{Hiragana}+" rf"|{_LETTER}+(?:[.,:'’/@+-]{_LETTER}+)*",
     regex.V1,
 )
@@ -25,7 +26,7 @@ _EVEN = word_set(
     """
 )
 # "A is replaced by B" and "B replaces A" say the same.
-_PASSIVE = regex.compile(
+_PASSIVE = late(
     r"\b(?:by|is|are|was|were|been|durch|von|vom|wird|wurde|wurden)\b"
     r"|によって|により|被|من قبل|على يد|על ידי",
     regex.IGNORECASE,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import regex
 
+from pipeline.late import late
 from pipeline.support.phrases import (
     aimed_at_agent,
     elision,
@@ -17,24 +18,22 @@ from pipeline.support.phrases import (
 from pipeline.text import sentences, words
 from pipeline.text.tongues import spelt
 
-_ENDING = regex.compile(r"[.!。！．｡؟۔।॥။។][\"'”’»›)\]}」』）】》*_]*\Z")
-_TRAILING_OFF = regex.compile(r"(?:\.\.\.|…|‥)[\"'”’»)\]]*\Z")
-_QUESTION = regex.compile(r"[?？؟][\"'”’»)\]*_]*\Z")
-_STRUCTURE = regex.compile(
+_ENDING = late(r"[.!。！．｡؟۔।॥။។][\"'”’»›)\]}」』）】》*_]*\Z")
+_TRAILING_OFF = late(r"(?:\.\.\.|…|‥)[\"'”’»)\]]*\Z")
+_QUESTION = late(r"[?？؟][\"'”’»)\]*_]*\Z")
+_STRUCTURE = late(
     r"[\n\r]|^\s*(?:[-*+>|]\s|#{1,6}\s|\d{1,3}[.)]\s)|```|\[\^[^\]]+\]|!?\[\[|!?\[[^\]]*\]\(|</?[a-z][^>]*>"
     r"|\A\||\|\s*\Z|^\s*[{\[]",
     regex.IGNORECASE,
 )
-_GREETING = regex.compile(
+_GREETING = late(
     r"""\s*(?:hi|hello|hey|greetings|good\s(?:morning|afternoon|evening|plan|idea|point|question|job)
       |thanks|thank\syou|you're\swelcome|welcome|sure|ok(?:ay)?|yes|no\sproblem|great|perfect|sounds\sgood
       |got\sit|of\scourse|certainly|absolutely|understood|done)(?:\s(?:there|all|everyone|you))?\s*[,.!]""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_GREETING_ELSEWHERE = regex.compile(
-    rf"\s*(?:{spelt('greeting')})\s*[,.!。！،、，]", regex.IGNORECASE
-)
-_FIRST_OR_SECOND = regex.compile(
+_GREETING_ELSEWHERE = late(rf"\s*(?:{spelt('greeting')})\s*[,.!。！،、，]", regex.IGNORECASE)
+_FIRST_OR_SECOND = late(
     r"""(?<![\p{L}\p{N}_.'/-])(?:
       I(?:'(?:m|ve|ll|d))?(?![\p{L}\p{N}/.-]|\.\w)
       |(?i:me|my|myself|we|we're|we've|we'll|we'd|our|ours|ourselves|let's|you|you're|you've|you'll
@@ -43,10 +42,8 @@ _FIRST_OR_SECOND = regex.compile(
     )(?![\p{L}\p{N}_/-])""",
     regex.VERBOSE,
 )
-_PERSON_ELSEWHERE = regex.compile(spelt("person"), regex.IGNORECASE)
-_ROMAN_ONE = regex.compile(
-    r"(?:Part|Type|Phase|Volume|Book|War|Class|Stage|Chapter|Grade|Tier)\s+I\b"
-)
+_PERSON_ELSEWHERE = late(spelt("person"), regex.IGNORECASE)
+_ROMAN_ONE = late(r"(?:Part|Type|Phase|Volume|Book|War|Class|Stage|Chapter|Grade|Tier)\s+I\b")
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("「", "」"), ("«", "»"))
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import regex
 
+from pipeline.late import late
 from pipeline.records import Message, Role
 from pipeline.support.dating import days_in, days_told, own_days
 from pipeline.support.saying import Saying, keys, sayings
@@ -28,31 +29,29 @@ FRAME = word_set(
     for word in tongue.frame
     for stem in (*content_words(word), fold(word))
 )
-_ASSISTANT_SAYS = regex.compile(r"^\W*(?:the\s)?assistant\b", regex.IGNORECASE)
-_USER_SAYS = regex.compile(
+_ASSISTANT_SAYS = late(r"^\W*(?:the\s)?assistant\b", regex.IGNORECASE)
+_USER_SAYS = late(
     r"\buser (?:has |had )?"
     r"(?:suggest|propos|recommend|said|says|mention|point|stat|not(?:ed|es))\w*"
     rf"|(?:{spelt('user')}).*(?:{spelt('says')})|(?:{spelt('says')}).*(?:{spelt('user')})",
     regex.IGNORECASE,
 )
-_OPEN = regex.compile(
+_OPEN = late(
     r"\b(?:whether|undecided|unclear|open question|(?:remains?|still|is|are) open"
     r"|not (?:yet )?(?:decided|known)|unresolved|offen|ungeklärt)\b|未定|尚未|待定|لم يتقرر|טרם",
     regex.IGNORECASE,
 )
-_HEDGED = regex.compile(
+_HEDGED = late(
     r"\b(?:may|might|could|maybe|perhaps|possibl[ey]|consider\w*|suggest\w*|recommend\w*|propos\w*|advis\w*"
     rf"|should|option)\b|{spelt('guess')}|{spelt('advice')}",
     regex.IGNORECASE,
 )
 
-_HAN = regex.compile(r"\p{Han}")
+_HAN = late(r"\p{Han}")
 _UMLAUTS = str.maketrans("äöü", "aou")
-_GERMAN_ENDING = regex.compile(r"(?<=\w{4})(?:ungen|ung|ten|tet|te|est|en|er|es|em|et|e|t|n|s)\Z")
+_GERMAN_ENDING = late(r"(?<=\w{4})(?:ungen|ung|ten|tet|te|est|en|er|es|em|et|e|t|n|s)\Z")
 _COMPOUND = 4  # letters of the shortest word worth joining to another
-_PARTICIPLE = regex.compile(
-    r"\A((?:ab|an|auf|aus|bei|ein|fest|her|hin|mit|nach|um|vor|weg|zu)?)ge(?=\w{4})"
-)
+_PARTICIPLE = late(r"\A((?:ab|an|auf|aus|bei|ein|fest|her|hin|mit|nach|um|vor|weg|zu)?)ge(?=\w{4})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.tongues import spelt
 
-_QUOTED = regex.compile(
-    r"```.*?```|`[^`\n]*`|“[^”]*”|\"[^\"\n]*\"|«[^»]*»|「[^」]*」", regex.DOTALL
-)
+_QUOTED = late(r"```.*?```|`[^`\n]*`|“[^”]*”|\"[^\"\n]*\"|«[^»]*»|「[^」]*」", regex.DOTALL)
 
-_REFUSAL = regex.compile(
+_REFUSAL = late(
     r"""\bas\san?\s(?:ai|artificial\sintelligence|(?:large\s)?language\smodel)\b
     |\bi(?:'m|\sam)\s(?:sorry|unable|not\sable|just\san\sai)\b
     |\bi\s(?:cannot|can't|can\snot|won't|will\snot|am\snot\sable\sto)\b
@@ -25,8 +24,8 @@ _REFUSAL = regex.compile(
       |new\s(?:facts|information))""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_REFUSAL_ELSEWHERE = regex.compile(spelt("refusal"), regex.IGNORECASE)
-_ELISION = regex.compile(
+_REFUSAL_ELSEWHERE = late(spelt("refusal"), regex.IGNORECASE)
+_ELISION = late(
     r"""\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|^[ \t]*(?:\.\.\.|…)[ \t]*$
     |\b(?:the\s)?(?:rest|remainder|remaining\s\w+|other\ssections?|everything\selse)\s(?:of\s[\w\s]{1,30}\s)?
       (?:is\s|are\s|remains?\s|stays?\s)?(?:unchanged|as\s(?:before|is)|the\ssame)\b
@@ -35,8 +34,8 @@ _ELISION = regex.compile(
     |\bcontent\s(?:omitted|truncated)\b""",
     regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
 )
-_ELISION_ELSEWHERE = regex.compile(spelt("elision"), regex.IGNORECASE)
-_META_TALK = regex.compile(
+_ELISION_ELSEWHERE = late(spelt("elision"), regex.IGNORECASE)
+_META_TALK = late(
     r"""\b(?:the\s)?user\s(?:is\sasking|asks?\b|asked\s(?!for\s(?!help|advice|an?\sexplanation|clarification|information|guidance))
       |inquired|wonders|wondered|greet\w+|thank\w+|says\shello|wants\sto\sknow|wanted\sto\sknow|seeks|sought)
     |\bin\s(?:this|the|our)\s(?:conversation|chat|session|discussion|transcript|dialogue|exchange)\b
@@ -52,8 +51,8 @@ _META_TALK = regex.compile(
     |\bthe\sfact\sagrees\swith\b|\bthe\suser\sand\sthe\sassistant\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_META_ELSEWHERE = regex.compile(spelt("meta"), regex.IGNORECASE)
-_ECHO = regex.compile(
+_META_ELSEWHERE = late(spelt("meta"), regex.IGNORECASE)
+_ECHO = late(
     r"""\$\{?[a-z_]{2,}\}?(?![\w/])|\{\{?\s*[a-z_]{2,}\s*\}?\}|<\s*[a-z][a-z _]{1,30}\s*>(?!.*</)
     |\b(?:SUBJECT|PLACEHOLDER|TOPIC|PREDICATE|YOUR_[A-Z_]+|INSERT_[A-Z_]+|XXX+|TBD)\b
     |(?i:\[(?:insert|your|name|date|topic|subject|value)\b[^\]]*\]|\blorem\sipsum\b|\bexample\ssubject\b|\bother\ssubject\b)
@@ -61,7 +60,7 @@ _ECHO = regex.compile(
       \s*(?:\d+\s*)?:)""",
     regex.VERBOSE | regex.MULTILINE,
 )
-_AT_AGENT = regex.compile(
+_AT_AGENT = late(
     r"""\b(?:ignore|disregard|forget|override|bypass)\s(?:all\s|any\s|every\s|the\s|your\s|these\s|those\s|my\s)*
       (?:previous|prior|above|earlier|preceding|existing|system|safety|other)\s(?:\w+\s)?
       (?:instructions?|prompts?|rules?|guidelines?|directives?|messages?|context)\b
@@ -77,7 +76,7 @@ _AT_AGENT = regex.compile(
     """,
     regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
 )
-_AT_AGENT_ELSEWHERE = regex.compile(spelt("order"), regex.IGNORECASE)
+_AT_AGENT_ELSEWHERE = late(spelt("order"), regex.IGNORECASE)
 
 
 def unquoted(text: str) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import regex
 
+from pipeline.late import late
 from pipeline.records import Message, Role
 from pipeline.text import (
     content_words,
@@ -26,7 +27,7 @@ from pipeline.text.lists import word_set
 from pipeline.text.scales import UNITS
 from pipeline.text.tongues import TONGUES, spelt
 
-_CLAUSE_BREAK = regex.compile(
+_CLAUSE_BREAK = late(
     r"[,;:]\s+|[，、；：،؛—–。]|\s[-–—]\s|\n"
     r"|\s(?:but|and|while|whereas|because|aber|und|weil)\s|"
     + "|".join(tongue.clause_break for tongue in TONGUES if tongue.clause_break),
@@ -38,13 +39,13 @@ _EMPTY_NEGATION = word_set("only just forget hesitate worry problem necessarily"
 _DROPPED = 3  # words after "dropped", "removed" that name what is gone
 _POINTING = word_set("it that this them those these one any so")
 UNNAMED = "*"  # what is denied was named elsewhere: "clients without it"
-_GIVEN_UP = regex.compile(
+_GIVEN_UP = late(
     r"\b(?:avoid|stop|skip|refus|disabl|reject|abandon"
     r"|drop(?!\w*\s(?:from|to|by)\b)|exclud|get(?:ting)? rid of"
     r"|turn(?:ed)? off|(?:decid|advis|vot)\w+ against|instead of|rather than)\w*\s+(?P<rest>.+)",
     regex.IGNORECASE | regex.DOTALL,
 )
-_LETTING_GO = regex.compile(
+_LETTING_GO = late(
     r"\b(?:avoid|stop|drop|skip|refus|disabl|remov|reject|abandon|dismiss|declin|exclud|fail|delet"
     r"|retir|prefer\w*\s.+\sover|instead of|rather than|no longer|get rid of"
     r"|turn(?:ed)? off|(?:decid|advis|vot)\w+ against)\w*"
@@ -52,8 +53,8 @@ _LETTING_GO = regex.compile(
     regex.IGNORECASE,
 )
 
-_ASKED = regex.compile(r"[?？؟][\"'”’»)\]*_\s]*$")
-_ASKING_START = regex.compile(
+_ASKED = late(r"[?？؟][\"'”’»)\]*_\s]*$")
+_ASKING_START = late(
     r"""(?:so|and|but|ok|okay|hm+|well)?[\s,]*
     (?:(?:should|shall|can|could|would)\s(?:i|we|it|they|the|this)\b
       |(?:what|which|how|why|who|where|when)(?:'s)?
@@ -63,25 +64,25 @@ _ASKING_START = regex.compile(
       |(?:i\s)?wonder(?:ing)?\b|not\ssure\s(?:if|whether|how|which)\b)""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_ASKING_START_ELSEWHERE = regex.compile(rf"\W*(?:{spelt('asks')})", regex.IGNORECASE)
-_REQUEST = regex.compile(
+_ASKING_START_ELSEWHERE = late(rf"\W*(?:{spelt('asks')})", regex.IGNORECASE)
+_REQUEST = late(
     rf"\W*(?:please\b|(?:can|could|would|will) you\b|{spelt('request')})",
     regex.IGNORECASE,
 )
-_GUESS = regex.compile(
+_GUESS = late(
     r"\b(?:maybe|perhaps|possibly|probably|might|could|thinking (?:about|of)|consider(?:ing)?"
     r"|what if|(?:one|an|another) option|alternatively|not sure|unsure|i guess"
     rf"|if (?:you|we) (?:want|like|use|go|choose|prefer))\b|{spelt('guess')}",
     regex.IGNORECASE,
 )
 # What an assistant says it would do is not yet what is.
-_ADVICE = regex.compile(
+_ADVICE = late(
     r"\b(?:i(?:'d| would)? (?:suggest|recommend|propose|advise)|i'd|(?:you|we) (?:should|can|may)"
     r"|should|would|recommended|how about|let's|best practice|a good (?:choice|option|idea)"
     rf"|shall i)\b|{spelt('advice')}",
     regex.IGNORECASE,
 )
-_ACCEPTANCE = regex.compile(
+_ACCEPTANCE = late(
     r"""\s*(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|perfect|exactly|correct|right|great|fine|good
       |sounds?\s(?:good|great|right|fine)|go\s(?:ahead|for\sit|with\s(?:that|it))|do\s(?:that|it|so)
       |please\sdo|let'?s\sdo\s(?:that|it|so)|let'?s\sgo\swith\s(?:that|it)|that\sworks|works\sfor\sme
@@ -89,14 +90,14 @@ _ACCEPTANCE = regex.compile(
       )(?![\p{L}\p{N}])""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_ACCEPTANCE_ELSEWHERE = regex.compile(rf"\W*(?:{spelt('acceptance')})", regex.IGNORECASE)
-_RESERVATION = regex.compile(
+_ACCEPTANCE_ELSEWHERE = late(rf"\W*(?:{spelt('acceptance')})", regex.IGNORECASE)
+_RESERVATION = late(
     rf"\b(?:but|except|instead|however|only if|rather|wait)\b|{spelt('reservation')}",
     regex.IGNORECASE,
 )
-_HALF = regex.compile(r"(?<=[;；؛])\s+")
-_KATAKANA = regex.compile(r"\p{Katakana}")
-ALTERNATIVE = regex.compile(rf"\bor\b|{spelt('alternative')}", regex.IGNORECASE)
+_HALF = late(r"(?<=[;；؛])\s+")
+_KATAKANA = late(r"\p{Katakana}")
+ALTERNATIVE = late(rf"\bor\b|{spelt('alternative')}", regex.IGNORECASE)
 _ACCEPTANCE_WORDS = 25
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import regex
 
+from pipeline.late import late
 from pipeline.support.saying import Saying, keys, without_values
 from pipeline.text import content_words, quantities
 from pipeline.text.tongues import TONGUES, spelt
@@ -32,7 +33,7 @@ def _old(words_after: int) -> str:
 
 
 _TURNS = tuple(
-    regex.compile(pattern, regex.IGNORECASE)
+    late(pattern, regex.IGNORECASE)
     for pattern in (
         # was A, now B
         rf"\b(?:was|were|had been|used to be|started (?:at|as))\s+(?:set to |at |on |in )?{_OLD}"
@@ -63,23 +64,23 @@ _TURNS = tuple(
         *(turn for tongue in TONGUES for turn in tongue.turns),
     )
 )
-_SPOKEN_OF_AS_PAST = regex.compile(
+_SPOKEN_OF_AS_PAST = late(
     r"""\b(?:previously|formerly|originally|earlier|before|until|used\sto|former|old|outdated|replac\w+
     |instead\sof|rather\sthan|no\slonger|from\b.+\bto|away\sfrom|dropp?\w*|remov\w+|retir\w+|abandon\w+
     |had\b|(?:was|were)\s(?!set|chosen|changed|decided|configured|moved|switched|kept|made|agreed
       |selected|picked|updated|raised|lowered|increased|reduced|put|fixed|placed|given))""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_NOW = regex.compile(
+_NOW = late(
     rf"\b(?:now|these days|by now|back (?:to|at|down to|up to))\b|{spelt('now')}", regex.IGNORECASE
 )
 # A goal or a bound is not outdated by what was measured.
-_BOUND = regex.compile(
+_BOUND = late(
     r"\b(?:goal|target|limit|at most|at least|under|within|below|above|ziel|höchstens|mindestens"
     r"|maximal)\b|目標|以内|以下|以上|目标|هدف|أقل من|أكثر من|יעד|לכל היותר",
     regex.IGNORECASE,
 )
-_PAST_ELSEWHERE = regex.compile(spelt("past"), regex.IGNORECASE)
+_PAST_ELSEWHERE = late(spelt("past"), regex.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from datetime import date
 
 import regex
 
+from pipeline.late import late
 from pipeline.support.calendar import MONTHS, WEEKDAYS, named
 from pipeline.support.dating import day_is_said, days_told, year_is_said
 from pipeline.support.material import FRAME, Material, inflected, matches, once
@@ -25,7 +26,7 @@ from pipeline.text import (
 from pipeline.text.lists import word_set
 from pipeline.text.semitic import is_semitic
 
-_NOUN = regex.compile(r"(?<![\p{L}\p{N}_.`/])\p{Lu}\p{Ll}[\p{L}\p{M}]*")
+_NOUN = late(r"(?<![\p{L}\p{N}_.`/])\p{Lu}\p{Ll}[\p{L}\p{M}]*")
 _COMMON_OPENERS = word_set(
     """
     according additionally after all although an another any as at because before both by currently
@@ -35,23 +36,23 @@ _COMMON_OPENERS = word_set(
     """
 )
 _DERIVED = ("ing", "ly", "ment", "tion", "sion", "ness", "ity", "ance", "ence", "ed")
-_RATE = regex.compile(
+_RATE = late(
     r"(?:\b(?:per|every|each|once an?|twice an?)\s+|(?<=[\w%])/)"
     r"(?P<unit>second|sec|s|minute|min|hour|hr|h|day|night|morning|evening|week|month|quarter|year)\b"
     r"|\b(?P<unit>hourly|daily|nightly|weekly|monthly|quarterly|yearly|annually)\b",
     regex.IGNORECASE,
 )
-_LATIN_RUN = regex.compile(r"[A-Za-z][\w'’-]*(?:[ ]+[A-Za-z][\w'’-]*)*", regex.ASCII)
+_LATIN_RUN = late(r"[A-Za-z][\w'’-]*(?:[ ]+[A-Za-z][\w'’-]*)*", regex.ASCII)
 _NAME_WORDS = 3  # words of the longest name in Latin letters
-_MEASURED = regex.compile(r"[ \u00a0-](?P<noun>\p{Ll}[\p{L}\p{M}]+)")
-_RATE_WORD = regex.compile(r"[^\W\d_]+")
+_MEASURED = late(r"[ \u00a0-](?P<noun>\p{Ll}[\p{L}\p{M}]+)")
+_RATE_WORD = late(r"[^\W\d_]+")
 _RATES = {
     "sec": "second", "s": "second", "min": "minute", "m": "minute", "h": "hour", "hr": "hour",
     "hourly": "hour", "daily": "day", "d": "day", "nightly": "night", "nacht": "night",
     "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year",
     "annually": "year", "annual": "year", "y": "year", "w": "week",
 }  # fmt: skip
-_GROUPED = regex.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
+_GROUPED = late(r"[1-9]\d{0,2}(?:\.\d{3})+")
 _SIZES: dict[str, dict[str, float]] = {
     "time": {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400, "week": 604_800},
     "length": {

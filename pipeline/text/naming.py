@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.lists import word_set
 from pipeline.text.splitting import sentences
 from pipeline.text.telling import is_caseless, is_german
@@ -16,7 +17,7 @@ _OTHER = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Arabic}\p{Hebrew}"
 _CLITIC = r"\p{Arabic}\p{Hebrew}"
 _W = rf"[^\W{_OTHER}]"
 _WX = rf"(?:{_W}|[.@+-])"
-_IDENTIFIER = regex.compile(
+_IDENTIFIER = late(
     rf"""
       (?<!`)(?P<ticks>`++)(?P<code>.{{1,200}}?)(?<!`)(?P=ticks)(?!`)
     | (?P<url>(?<![a-zA-Z0-9+.-])(?:[a-z][a-z0-9+.-]{{0,20}}://|www\.)[^\s<>"'`]*[^\s<>"'`.,;:!?)\]。，！？*_])
@@ -32,7 +33,7 @@ _IDENTIFIER = regex.compile(
     """,
     regex.VERBOSE,
 )
-_CODE_WORD = regex.compile(
+_CODE_WORD = late(
     r"""
       (?=\w*[^\W\d_])\w*[^\W_]_\w*[^\W_]\w*  # snake_case, CONSTANT_CASE, 0001_first
     | _+[^\W\d]\w*                            # _private
@@ -48,11 +49,11 @@ _NOT_DOTTED = frozenset(
     {"e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "e.u", "z.b", "d.h", "u.a", "ph.d"}
 )
 
-_CAPITALISED = regex.compile(
+_CAPITALISED = late(
     r"(?<![\p{Latin}\p{Cyrillic}\p{Greek}\p{M}\p{N}_])\p{Lu}[\p{L}\p{M}\p{N}'’--\p{Han}--\p{Hiragana}--\p{Katakana}]*",
     regex.V1,
 )
-_KATAKANA_NAME = regex.compile(r"[\p{Katakana}ー]{3,}")
+_KATAKANA_NAME = late(r"[\p{Katakana}ー]{3,}")
 _NOT_NAMES = word_set(
     """
     i i'm i've i'd i'll ok okay tbd tldr fyi btw todo asap pm am

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.spaceless import denial
 from pipeline.text.tongues import TONGUES, spelt
 from pipeline.text.wording import is_negative
 
 _RUN = r"\p{Han}\p{Hiragana}\p{Katakana}ー々〆"
 _LETTER = rf"[\p{{L}}\p{{M}}\p{{N}}--{_RUN}]"
-_TOKEN = regex.compile(rf"(?P<run>[{_RUN}]+)|{_LETTER}+(?:['’_-]{_LETTER}+)*", regex.V1)
-_LOOKALIKES = regex.compile(
+_TOKEN = late(rf"(?P<run>[{_RUN}]+)|{_LETTER}+(?:['’_-]{_LETTER}+)*", regex.V1)
+_LOOKALIKES = late(
     r"(?i)\bnot (?:only|just|necessarily)\b|\bno (?:problem|worries|doubt)\b|"
     + spelt("not_negations")
 )
 _AFTER = frozenset().union(*(tongue.negations for tongue in TONGUES if tongue.denies == "after"))
 
-_ENGLISH = regex.compile(
+_ENGLISH = late(
     r"no|not|never|none|nothing|nobody|neither|nor|nowhere|cannot|cant|without|unable|\w+n't"
 )
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.scales import HAN_NUMERAL, MONTHS, NUMBER_WORDS, UNITS, han_number
 from pipeline.text.telling import is_german
 
@@ -44,7 +45,7 @@ _COUNTED = (
 # Not inside a word, an identifier or a longer number.
 _LEFT = r"(?<![\p{Latin}\p{Cyrillic}\p{N}_])(?<!\d\.)"
 _RIGHT = r"(?![\p{Latin}\p{Cyrillic}\p{N}_]|[.,:]\d)"
-_PATTERN = regex.compile(
+_PATTERN = late(
     rf"""
       {_LEFT}(?P<iy>(?:19|20)\d\d)[-/.](?P<im>0?[1-9]|1[0-2])[-/.](?P<id>0?[1-9]|[12]\d|3[01])(?!\d)
     | {_LEFT}(?P<dd>0?[1-9]|[12]\d|3[01])\.(?P<dm>0?[1-9]|1[0-2])\.(?P<dy>(?:19|20)\d\d){_RIGHT}
@@ -87,7 +88,7 @@ _PATTERN = regex.compile(
     regex.VERBOSE | regex.IGNORECASE,
     number_words=list(NUMBER_WORDS),
 )
-_GERMAN_THOUSANDS = regex.compile(r"[1-9]\d{0,2}\.\d{3}")
+_GERMAN_THOUSANDS = late(r"[1-9]\d{0,2}\.\d{3}")
 
 
 @dataclass(frozen=True, slots=True)

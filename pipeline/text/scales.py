@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import regex
-
+from pipeline.late import late
 from pipeline.text.tongues import TONGUES
 
 _MONTH_NAMES = (
@@ -112,7 +111,7 @@ _DIGITS = ("〇零", "一", "二两兩", "三", "四", "五", "六", "七", "八
 _ONES = {char: number for number, chars in enumerate(_DIGITS) for char in chars}
 _TENS = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
-_PIECE = regex.compile(r"\d[\d,]*(?:\.\d+)?|\D")
+_PIECE = late(r"\d[\d,]*(?:\.\d+)?|\D")
 
 HAN_NUMERAL = "".join((*_ONES, *_TENS, *_MYRIADS))
 """The characters a Han numeral is written with."""

@@ -6,20 +6,22 @@ from functools import lru_cache
 
 import regex
 
-_MARKS = regex.compile(r"[\u064b-\u065f\u0670\u0640\u0591-\u05c7]")
+from pipeline.late import late
+
+_MARKS = late(r"[\u064b-\u065f\u0670\u0640\u0591-\u05c7]")
 _ONE_LETTER = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ة": "ه", "ؤ": "و", "ئ": "ي"})
 _FINAL = str.maketrans("ךםןףץ", "כמנפצ")
-_ARABIC_FRONT = regex.compile(r"\A(?:[وف]?[بك]?ال|[وف]?لل)(?=\w{2})")
-_AND = regex.compile(r"\A[وف](?=\w{3})")
-_ARABIC_BACK = regex.compile(r"(?<=\w{3})(?:ها|هم|هن|ات|ان|ون|ين|يه|تين|ه|ي|ا|ت)\Z")
-_ARABIC_PERSON = regex.compile(r"\A(?:[ايتن](?=\w{2})|س[ايتن](?=\w{3}))")
-_ARABIC_WEAK = regex.compile(r"[اويءه]")
-_HEBREW_FRONT = regex.compile(r"\A(?:[ושכ]{0,2}[בלמ]?ה|[ושכ]{1,2}|[בלמ])(?=\w{3})")
-_HEBREW_BACK = regex.compile(r"(?<=\w{3})(?:ים|ות|ה|ת|י|ו|תי|נו)\Z")
-_HEBREW_PERSON = regex.compile(r"\A[אינת](?=\w{3})")
-_HEBREW_WEAK = regex.compile(r"[יו]")
-_ARABIC = regex.compile(r"\p{Arabic}")
-_HEBREW = regex.compile(r"\p{Hebrew}")
+_ARABIC_FRONT = late(r"\A(?:[وف]?[بك]?ال|[وف]?لل)(?=\w{2})")
+_AND = late(r"\A[وف](?=\w{3})")
+_ARABIC_BACK = late(r"(?<=\w{3})(?:ها|هم|هن|ات|ان|ون|ين|يه|تين|ه|ي|ا|ت)\Z")
+_ARABIC_PERSON = late(r"\A(?:[ايتن](?=\w{2})|س[ايتن](?=\w{3}))")
+_ARABIC_WEAK = late(r"[اويءه]")
+_HEBREW_FRONT = late(r"\A(?:[ושכ]{0,2}[בלמ]?ה|[ושכ]{1,2}|[בלמ])(?=\w{3})")
+_HEBREW_BACK = late(r"(?<=\w{3})(?:ים|ות|ה|ת|י|ו|תי|נו)\Z")
+_HEBREW_PERSON = late(r"\A[אינת](?=\w{3})")
+_HEBREW_WEAK = late(r"[יו]")
+_ARABIC = late(r"\p{Arabic}")
+_HEBREW = late(r"\p{Hebrew}")
 
 
 def is_semitic(word: str) -> bool:

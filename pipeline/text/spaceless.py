@@ -6,18 +6,19 @@ from functools import lru_cache
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.telling import is_japanese
 from pipeline.text.tongues import TONGUES
 from pipeline.text.tongues.chinese import CHINESE
 from pipeline.text.tongues.japanese import JAPANESE
 
-_SCRIPT_RUN = regex.compile(
+_SCRIPT_RUN = late(
     r"(?P<kanji>[\p{Han}々〆]+)|(?P<katakana>[\p{Katakana}ー]+)|(?P<hiragana>\p{Hiragana}+)"
     r"|\p{Bopomofo}+"
 )
 _LONGEST = max(len(word) for word in JAPANESE.stop_words)
 _LEAST_KANA = 3  # shorter leftovers are endings of verbs, not words
-_CHINESE_STOP = regex.compile(
+_CHINESE_STOP = late(
     "|".join(
         sorted(
             map(regex.escape, (*CHINESE.stop_words, "没有", "沒有", *CHINESE.negation_parts)),
@@ -28,8 +29,8 @@ _CHINESE_STOP = regex.compile(
 )
 _NEGATION = {
     tongue.name: (
-        regex.compile("|".join(map(regex.escape, tongue.negation_parts))),
-        regex.compile(tongue.not_negations or r"(?!)"),
+        late("|".join(map(regex.escape, tongue.negation_parts))),
+        late(tongue.not_negations or r"(?!)"),
     )
     for tongue in TONGUES
     if tongue.negation_parts

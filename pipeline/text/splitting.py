@@ -6,11 +6,12 @@ from bisect import bisect_right
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.lists import word_set
 
 # Inside these a full stop ends nothing: fenced code, inline code, link targets, bare addresses,
 # wikilinks, file names and dotted names are all one word to a reader.
-_PROTECTED = regex.compile(
+_PROTECTED = late(
     r"""
       ^[ \t]*(?P<fence>```+|~~~+)[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)
     | (?<!`)(?P<ticks>`++)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`)
@@ -22,15 +23,13 @@ _PROTECTED = regex.compile(
     """,
     regex.VERBOSE | regex.MULTILINE | regex.DOTALL | regex.IGNORECASE,
 )
-_FENCE_START = regex.compile(r"[ \t]*(?:```|~~~)[^`\n]*\n")
+_FENCE_START = late(r"[ \t]*(?:```|~~~)[^`\n]*\n")
 
 # Blocks: a blank line, or a line that opens a list item, heading, quote, table row or fence.
-_HARD_BREAK = regex.compile(
-    r"\n[ \t\r]*(?:\n\s*|(?=(?:[-*+]|\d{1,9}[.)])[ \t]|\#{1,6}[ \t]|>|\||```|~~~))"
-)
+_HARD_BREAK = late(r"\n[ \t\r]*(?:\n\s*|(?=(?:[-*+]|\d{1,9}[.)])[ \t]|\#{1,6}[ \t]|>|\||```|~~~))")
 
 _WIDE = "。！？｡．"
-_END = regex.compile(
+_END = late(
     r"""
     (?P<stop>[.!?…‥؟۔।॥።፧።։᠃᠉႞။។៕។๛]+|[。！？｡．!?…]+)
     (?P<close>(?:["'”’»›)\]}」』）】》〉〗］｝*~]|_+(?!\w))*)
@@ -40,9 +39,9 @@ _END = regex.compile(
     regex.VERBOSE,
 )
 
-_LAST_WORD = regex.compile(r"(?:[\p{L}\p{M}\p{N}]+\.)*[\p{L}\p{M}\p{N}]+\Z")
-_LIST_NUMBER = regex.compile(r"[ \t]*\d{1,9}")
-_INITIALS = regex.compile(r"\A(?:\p{L}\.)*\p{L}\Z")
+_LAST_WORD = late(r"(?:[\p{L}\p{M}\p{N}]+\.)*[\p{L}\p{M}\p{N}]+\Z")
+_LIST_NUMBER = late(r"[ \t]*\d{1,9}")
+_INITIALS = late(r"\A(?:\p{L}\.)*\p{L}\Z")
 
 # A full stop after these belongs to the word, whatever follows.
 _ABBREVIATIONS = word_set(

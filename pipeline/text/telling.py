@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import regex
-
+from pipeline.late import late
 from pipeline.text.lists import word_set
 
 _GERMAN = word_set(
@@ -16,12 +15,12 @@ _GERMAN = word_set(
     sogar zu auf einen es
     """
 )
-_WORD = regex.compile(r"\p{L}+")
-_UMLAUT = regex.compile(r"[äöüßÄÖÜ]")
-_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
-_HAN = regex.compile(r"\p{Han}")
+_WORD = late(r"\p{L}+")
+_UMLAUT = late(r"[äöüßÄÖÜ]")
+_KANA = late(r"[\p{Hiragana}\p{Katakana}]")
+_HAN = late(r"\p{Han}")
 # In these nothing but the words around it tells a name from a noun.
-_CASELESS = regex.compile(r"[\p{Arabic}\p{Hebrew}\p{Han}\p{Hiragana}\p{Katakana}]")
+_CASELESS = late(r"[\p{Arabic}\p{Hebrew}\p{Han}\p{Hiragana}\p{Katakana}]")
 
 
 @lru_cache(maxsize=4096)

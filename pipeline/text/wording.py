@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import regex
 
+from pipeline.late import late
 from pipeline.text.lists import word_set
 from pipeline.text.semitic import is_semitic, light
 from pipeline.text.spaceless import content_of, denial
@@ -19,7 +20,7 @@ from pipeline.text.tongues.hebrew import HEBREW
 # Scripts written without spaces, and how many characters make up about one word.
 _HAN = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}ー々〆"
 _THAI = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_WORD = regex.compile(
+_WORD = late(
     rf"""
       (?P<han>[{_HAN}]+)
     | (?P<thai>[{_THAI}][{_THAI}\p{{M}}]*)
@@ -28,19 +29,19 @@ _WORD = regex.compile(
     """,
     regex.VERBOSE | regex.V1,
 )
-_HAN_RUN = regex.compile(rf"[{_HAN}]+")
+_HAN_RUN = late(rf"[{_HAN}]+")
 _CJK_CHARS_A_WORD = 2
 _THAI_CHARS_A_WORD = 4
 
-_FRONT_MATTER = regex.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*$", regex.DOTALL | regex.MULTILINE)
-_FENCE = regex.compile(
+_FRONT_MATTER = late(r"\A---[ \t]*\r?\n.*?^---[ \t]*$", regex.DOTALL | regex.MULTILINE)
+_FENCE = late(
     r"^[ ]{0,3}(?P<fence>```+|~~~+)[^\n]*\n.*?(?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)",
     regex.DOTALL | regex.MULTILINE,
 )
-_DEFINITION = regex.compile(
+_DEFINITION = late(
     r"^[ ]{0,3}\[\^[^\]\s]+\]:[^\n]*(?:\n(?:[ \t]+[^\n]+|[ \t]*(?=\n[ \t]+\S)))*", regex.MULTILINE
 )
-_MARKUP = regex.compile(
+_MARKUP = late(
     r"""
       \[\^[^\]\s]{1,100}\]                              # footnote mark
     | (?<=\])\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:[ ]"[^"\n]*")?\)   # link target
