@@ -192,6 +192,22 @@ COMMANDS = (
         ),
         "moving.import_",
     ),
+    Command(
+        "hooks",
+        "Have a coding agent call the memory, or no longer; shows what changes in its settings.",
+        "hooks install --scope user --dry-run",
+        (
+            Flag("action", f"One of: {', '.join(vocabulary.HOOK_ACTIONS)}.", required=True),
+            Flag("--agent", f"One of: {', '.join(vocabulary.AGENTS)}."),
+            Flag(
+                "--scope",
+                "Whose settings: local (yours in this project; unless said), project (shared with "
+                "everybody in it), user (yours in every project).",
+            ),
+            Flag("--dry-run", "Only show what would be changed.", kind=bool),
+        ),
+        "hooking.hooks",
+    ),
     Command("stats", "Show how much is in the store.", "stats", (), "reading.stats"),
     Command(
         "doctor",

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from pipeline.patterns import checked
 
 _APP = "nightly-memory"
 _PREFIX = "MEMORY_"
@@ -95,10 +92,17 @@ def _file(environ: Mapping[str, str], home: Path, ignored: list[str]) -> dict[st
         else _xdg("XDG_CONFIG_HOME", environ, home / ".config") / "config.toml"
     )
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:  # then what reads it need not be loaded
         return {}
     except (OSError, ValueError) as error:
+        ignored.append(f"{path}: {error}")
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
         ignored.append(f"{path}: {error}")
         return {}
 
@@ -155,7 +159,11 @@ def _value(text: str) -> Any:
 
 
 def _usable(patterns: Mapping[str, Any], ignored: list[str]) -> dict[str, str]:
-    kept = {}
+    kept: dict[str, str] = {}
+    if not patterns:
+        return kept
+    from pipeline.patterns import checked
+
     for name, pattern in patterns.items():
         try:
             checked(name, pattern)

@@ -36,6 +36,9 @@ LEVELS = ("L1", "L2", "L3")
 TRIGGERS = ("automatic", "manual", "ralph", "auto-compact")
 STATUSES = ("completed", "checkpoint", "error")
 CONTEXT_FORMATS = ("inject", "markdown", "json")
+HOOK_ACTIONS = ("install", "remove", "status")
+HOOK_SCOPES = ("local", "project", "user")
+AGENTS = ("claude-code",)
 EXPORT_FORMATS = ("json", "jsonl", "markdown")
 
 LIMIT = 5  # observations in a list of the context
