@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.entries import Entries
 from pipeline.errors import VaultFault
+from pipeline.exchange import exchange
 from pipeline.links import ArticleEntry
 from pipeline.markdown import Kind, list_items, parse
 from pipeline.prose import flat, plain
@@ -90,7 +91,7 @@ class Vault:
     def hash(self, path: str) -> str:
         """sha256 hex of the file's bytes, "" when there is none."""
         try:
-            return hashlib.sha256(self._inside(path).read_bytes()).hexdigest()
+            return _sha(self._inside(path).read_bytes())
         except FileNotFoundError:
             return ""
         except OSError as error:
@@ -113,12 +114,12 @@ class Vault:
             temporary = self._scratch(target)
             temporary.unlink(missing_ok=True)
             try:
-                self._fill(temporary, target, text.encode("utf-8"))
-                if self.hash(path) != expect:
+                content = text.encode("utf-8")
+                self._fill(temporary, target, content)
+                if self.hash(path) != expect or not _put(temporary, target, expect, content):
                     raise ChangedUnderneath(
                         f"{target} was edited meanwhile", mend="nothing to do: it is tried again"
                     )
-                temporary.replace(target)
             finally:
                 temporary.unlink(missing_ok=True)
             _sync_folder(target.parent)
@@ -133,14 +134,14 @@ class Vault:
     def remove(self, path: str, *, expect: str) -> None:
         """Delete the file. Raises ChangedUnderneath when its hash is not `expect`."""
         target = self._inside(path)
-        if self.hash(path) != expect:
-            raise ChangedUnderneath(f"{target} was edited meanwhile", mend="try again")
         try:
-            target.unlink(missing_ok=True)
+            gone = self.hash(path) == expect and _take_out(target, self._scratch(target), expect)
         except OSError as error:
             raise VaultFault(
                 f"cannot delete {target}: {error.strerror}", mend="check the folder's permissions"
             ) from error
+        if not gone:
+            raise ChangedUnderneath(f"{target} was edited meanwhile", mend="try again")
         _sync_folder(target.parent)
 
     # -------------------------------------------------------------- Meta and Talk
@@ -260,6 +261,44 @@ class Vault:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _put(temporary: Path, target: Path, expect: str, content: bytes) -> bool:
+    """Give the new file the page's name; False, and the page as saved, if somebody came between.
+
+    What an editor saves at this very moment is in the file that is taken out: it is looked at.
+    """
+    if not expect:
+        try:
+            target.hardlink_to(temporary)
+        except FileExistsError:
+            return False
+        return True
+    if not exchange(temporary, target):
+        temporary.replace(target)
+        return True
+    if _sha(temporary.read_bytes()) == expect:
+        return True
+    exchange(temporary, target)
+    if temporary.read_bytes() != content:  # saved once more, over ours: the last save stands
+        exchange(temporary, target)
+    return False
+
+
+def _take_out(target: Path, aside: Path, expect: str) -> bool:
+    """Delete the page; False, and the page as saved, if somebody came between."""
+    if not target.exists():
+        return True
+    target.replace(aside)
+    unchanged = _sha(aside.read_bytes()) == expect
+    if not unchanged and not target.exists():
+        aside.replace(target)
+    aside.unlink(missing_ok=True)
+    return unchanged
 
 
 def prepend_section(text: str, section: str) -> str:
