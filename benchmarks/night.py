@@ -70,7 +70,7 @@ def main() -> None:
 def _idle(home: Path) -> dict[str, float]:
     """A night without news, as the user's schedule starts it."""
     config = home_config(home)
-    before = _bytes(config.vault), _bytes(config.data_dir)
+    before = _bytes(config.vault), _bytes(config.archive_dir)
     seconds, spent = [], 0
     for _ in range(3):
         began = time.perf_counter()
@@ -83,7 +83,7 @@ def _idle(home: Path) -> dict[str, float]:
         "idle_cpu_s": _cpu_of("-m", "pipeline", "synthesize", "--json", home=home),
         "idle_start_cpu_s": _cpu_of("-c", "import pipeline.cli, pipeline.orchestrator", home=home),
         "idle_model_calls": spent,
-        "idle_changed": float(before != (_bytes(config.vault), _bytes(config.data_dir))),
+        "idle_changed": float(before != (_bytes(config.vault), _bytes(config.archive_dir))),
         "store_mb": config.store_path.stat().st_size / 1e6,
     }
 
@@ -142,10 +142,11 @@ def _spent(who: int) -> float:
 def _flat(homes: dict[int, Path], times: int) -> dict[str, float]:
     """The sizes in turn, again and again, so that what else the machine does befalls all alike."""
     told: dict[int, list[dict[str, float]]] = {articles: [] for articles in homes}
-    for number in range(times):
+    for number in range(times + 1):
         for articles, home in homes.items():
             out = _process(__file__, "--news", str(home), str(number), home=home)
-            told[articles].append(json.loads(out))
+            if number:  # the first night after the build looks at every article and topic once
+                told[articles].append(json.loads(out))
     least = {a: min(row["seconds"] for row in rows) for a, rows in told.items()}
     work = {a: min(row["work"] for row in rows) for a, rows in told.items()}
     asked = [[{k: row[k] for k in _ASKED} for row in rows] for rows in told.values()]

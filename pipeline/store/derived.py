@@ -55,7 +55,3 @@ class Derived:
                    VALUES (?, ?, ?, ?, ?)""",
                 [(kind, name, w.digest, w.value, w.stamp) for name, w in fresh.items()],
             )
-
-    def clear(self) -> None:
-        """Drop all of it: it holds words of the articles."""
-        self._connection.execute("DELETE FROM derived")
