@@ -238,13 +238,15 @@ class History:
         start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
         return self._diff(start, new, "--", *paths)
 
-    def mentions(self, text: str) -> list[Commit]:
-        """Commits, on any branch, that brought this text into a page or took it out."""
+    def mentions(self, pattern: str) -> list[Commit]:
+        """Commits, on any branch, that brought what matches into a page or took it out.
+
+        pattern: an extended regular expression, as POSIX has them.
+        """
         if not self.head():
             return []
-        fields = self._git(
-            "log", "--all", "-z", "--format=tformat:%H%x00%B", f"-S{text}", "--"
-        ).split("\0")
+        wanted = ("--pickaxe-regex", f"-S{pattern}", "--")
+        fields = self._git("log", "--all", "-z", "--format=tformat:%H%x00%B", *wanted).split("\0")
         return [
             _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
         ]

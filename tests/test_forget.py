@@ -177,6 +177,25 @@ def test_the_sentences_can_be_struck_out_later(config: Config) -> None:
     assert "articles/Lantern project.md" in told["pages"]
 
 
+def test_the_conversation_can_be_named_again(config: Config) -> None:
+    """Forgotten without its sentences, it is known by what the vault's commits say of it."""
+    conv = conv_of(config)
+    memory("forget", conv, "--yes", code=9)
+    memory("forget", f"conv:{conv}", "--from-articles", "--yes", code=9)
+    pages = b"".join(files(config.vault / "articles").values())
+    assert not any(piece in pages for piece in WORDS)
+    assert_nowhere(config)
+
+
+def test_what_stands_nearly_everywhere_is_not_forgotten(config: Config) -> None:
+    """A text of a letter or two would take every conversation with it."""
+    done = CliRunner().invoke(app, ["forget", "--match", " e ", "--yes"])
+    assert isinstance(done.exception, ConfigFault)
+    store = Store(config.store_path)
+    assert store.conversations.counts()["conversations"] == 4
+    store.close()
+
+
 def test_a_sentence_of_the_user_stays(config: Config) -> None:
     """Also one that cites the conversation; a sentence with another source stays without it."""
     conv = conv_of(config)

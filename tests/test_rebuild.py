@@ -42,8 +42,8 @@ from tests.test_night import CHILD, KILL_AT, ledger, stripped
 from tests.test_review import FIRST, NEW, NEXT, SECOND, article, decide, script
 
 DAY = timedelta(days=1)
-# accounts and marks, which nothing rests on, and what SQLite and FTS keep for themselves
-_NOT_COMPARED = ("model_calls", "journal_", "_migrations", "sqlite_")
+# accounts, marks, what is derived again, and what SQLite keeps for itself: nothing rests on them
+_NOT_COMPARED = ("model_calls", "journal_", "derived", "_migrations", "sqlite_")
 _IN_ORDER = ("buckets", "articles")  # rows of these are taken in the order in which they were made
 
 
@@ -317,6 +317,17 @@ def test_what_a_damaged_journal_lost_is_not_folded_twice(config: Config) -> None
     assert_silent(config, at=2 * DAY)
 
 
+def test_a_journal_that_lost_its_end_keeps_its_beginning(lived_in: Config, home: Path) -> None:
+    """Of the articles that it knows the later commits are noted; nothing is folded twice."""
+    pages = files(lived_in.vault / "articles")
+    for path in journal_files(lived_in.journal_dir)[2:]:
+        path.write_bytes(b"x" + path.read_bytes())
+    lose(lived_in)
+    assert any("damaged" in problem for problem in rebuild(lived_in).problems)
+    run_night(lived_in, script(), at=NEXT + 3 * DAY)
+    assert files(lived_in.vault / "articles") == pages
+
+
 def test_the_end_that_a_kill_cut_off_is_no_damage(config: Config) -> None:
     """Half of the last write is passed over: the database would have written it again."""
     path = journal_files(config.journal_dir)[-1]
@@ -388,5 +399,6 @@ def test_every_table_that_matters_is_watched(tmp_path: Path) -> None:
         if row[2] == "table" and not row[1].startswith(("sqlite_", "journal_"))
     }
     connection.close()
-    assert tables - store.journal.marks.tables.keys() == {"messages", "model_calls", "_migrations"}
+    known = {"messages", "model_calls", "derived", "_migrations"}
+    assert tables - store.journal.marks.tables.keys() <= known
     store.close()

@@ -125,8 +125,8 @@ def _say_plan(plan: Plan, *, from_articles: bool) -> None:
     for one in plan.conversations:
         day = one.started_at.date().isoformat()
         say(f"conv:{one.conv}  {day}, {one.source}, {one.title}")
-    for conv in plan.unfinished:
-        say(f"conv:{conv}  (begun before, not finished)")
+    for conv in plan.others:
+        say(f"conv:{conv}  (not in the store any more)")
     for cited in plan.pages:
         what = f"{len(cited.sentences)} sentences that rest on nothing else"
         say(f"{cited.path}: {what if cited.sentences else 'tells of it'}")

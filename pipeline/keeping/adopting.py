@@ -33,12 +33,21 @@ def adopt(store: Store, history: History, at: datetime) -> int:
         return 0
     files = history.files([commit.sha for commit in missing])
     told = history.show(history.head(), CHANGELOG) or ""
-    taken_back = _taken_back(history)
+    taken_back, known = _taken_back(history), store.ledger.known_articles()
     for commit in reversed(missing):
         for path in files[commit.sha]:
             if path.startswith(_ARTICLES):
-                undone = (commit.trailers["Run"], path) in taken_back
-                _enter(commit, path, store, history, at, told=told, undone=undone)
+                if (commit.trailers["Run"], path) in taken_back:
+                    # done with all the same: what was taken back does not come back
+                    _note(commit, path, store, at, outcome="undone")
+                elif PurePosixPath(path).stem in known:
+                    # what is known of the article may be later than this commit
+                    _note(commit, path, store, at, outcome="folded")
+                    fresh, _ = _written(commit, path, history)
+                    run = commit.trailers["Run"]
+                    store.ledger.shut_out(PurePosixPath(path).stem, list(fresh), run)
+                else:
+                    _enter(commit, path, store, history, at, told=told)
     return len(missing)
 
 
@@ -58,41 +67,43 @@ def _taken_back(history: History) -> set[tuple[str, str]]:
     }
 
 
-def _enter(
-    commit: Commit,
-    path: str,
-    store: Store,
-    history: History,
-    at: datetime,
-    *,
-    told: str,
-    undone: bool,
-) -> None:
-    run, bucket = commit.trailers["Run"], commit.trailers["Bucket"]
-    chunks = tuple(commit.trailers["Chunks"].split())
-    stem = PurePosixPath(path).stem
-    if undone:
-        # its chunks are done with all the same: what was taken back does not come back
-        store.ledger.record(
-            bucket, chunks, run=run, article=stem, commit="", outcome="undone", at=at
-        )
-        return
+def _note(commit: Commit, path: str, store: Store, at: datetime, *, outcome: str) -> None:
+    store.ledger.record(
+        commit.trailers["Bucket"],
+        commit.trailers["Chunks"].split(),
+        run=commit.trailers["Run"],
+        article=PurePosixPath(path).stem,
+        commit=commit.sha if outcome == "folded" else "",
+        outcome=outcome,
+        at=at,
+    )
+
+
+def _written(commit: Commit, path: str, history: History) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The cited sentences that a commit brought, with their sources; the page after it."""
     after = history.show(commit.sha, path) or ""
     before = history.show(history.before(commit.sha), path)
-    page = parse(after)
-    old = set(_cited(parse(before))) if before else set()
-    fresh = {text: convs for text, convs in _cited(page).items() if text not in old}
+    old = _cited(parse(before)) if before else {}
+    return {text: convs for text, convs in _cited(parse(after)).items() if text not in old}, after
+
+
+def _enter(
+    commit: Commit, path: str, store: Store, history: History, at: datetime, *, told: str
+) -> None:
+    run, bucket = commit.trailers["Run"], commit.trailers["Bucket"]
+    stem = PurePosixPath(path).stem
+    fresh, after = _written(commit, path, history)
     if bucket not in {known.name for known in store.buckets.all()}:
         store.buckets.save(Bucket(bucket, state=BucketState.CAPTURED), at)
     folding = Folding(
         bucket=bucket,
-        chunks=chunks,
+        chunks=tuple(commit.trailers["Chunks"].split()),
         change=Change(
             run=run,
             article=stem,
             title=commit.subject.partition(": ")[2] or stem,
             commit=commit.sha,
-            kind="updated" if before else "new",
+            kind="new" if commit.subject.startswith("new: ") else "updated",
             claims=len(fresh),
             citations=0,
             superseded=0,

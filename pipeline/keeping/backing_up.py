@@ -33,7 +33,6 @@ FORMAT = 1  # of the manifest; raise it when a part changes its place or meaning
 MANIFEST = "manifest.json"
 STORE, DATA, CONFIG, BUNDLE, VAULT = "store", "data", "config", "vault.bundle", "vault"
 _BACKUPS = "backups"  # under data_dir: where backups were put, a line each
-_OF_A_DATABASE = ("-wal", "-shm")
 
 Clock = Callable[[], datetime]
 
@@ -107,14 +106,11 @@ def digest_of(path: Path) -> str:
 
 
 def copy_files(source: Path, target: Path, leave_out: tuple[Path, ...] = ()) -> None:
-    """A folder's files with their bytes, times and modes; databases whole, links as links."""
+    """A folder's files with their bytes, times and modes; links as links."""
     for path in walk(source, leave_out):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if path.suffix == ".sqlite" and not path.is_symlink():
-            copy_database(path, copy)
-        elif not path.name.endswith(tuple(f".sqlite{end}" for end in _OF_A_DATABASE)):
-            shutil.copy2(path, copy, follow_symlinks=False)
+        shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def copy_database(source: Path, target: Path) -> None:
@@ -134,7 +130,10 @@ def walk(root: Path, leave_out: tuple[Path, ...] = ()) -> Iterator[Path]:
         names[:] = sorted(
             name for name in names if name not in linked and here / name not in leave_out
         )
-        yield from (here / name for name in sorted([*files, *linked]))
+        for name in sorted([*files, *linked]):
+            # a pipe or a socket holds nothing, and whoever opens one waits
+            if (here / name).is_file() or (here / name).is_symlink():
+                yield here / name
 
 
 def _copy_parts(config: Config, part: Path) -> dict[str, str]:
@@ -146,11 +145,11 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
         (part / CONFIG).mkdir()
         shutil.copy2(config_path(), part / CONFIG / "config.toml")
     copy_files(config_path().parent / "prompts", part / CONFIG / "prompts")
+    copy_files(config.vault, part / VAULT, (config.vault / ".git",))
     if not (config.vault / ".git").is_dir():
         return {}
     history = History(config.vault)
     history.bundle(part / BUNDLE)
-    copy_files(config.vault, part / VAULT, (config.vault / ".git",))
     return {"head": history.head(), "branch": history.state().branch}
 
 

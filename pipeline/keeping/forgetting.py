@@ -38,6 +38,8 @@ Clock = Callable[[], datetime]
 
 _CITATION = re.compile(r"(?:conv:)?(?P<conv>[0-9a-f]{8,32})", re.IGNORECASE)
 _ARTICLES = "articles/"
+_LEAST = 3  # characters of a text that is looked for; every conversation holds one of less
+_MANY = 200  # conversations that git is asked for at once
 # tables that know what stands in the vault's pages
 _KNOWN_OF_PAGES = ("written_sentences", "merged", "led", "told", "buckets")
 
@@ -65,13 +67,13 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What `forget` would do. unfinished: conversations an earlier call was killed over.
+    """What `forget` would do. others: what is out of the store already, as after a kill.
 
     pages, commits: what of the vault tells of it. deleted: files of ours that go whole.
     """
 
     conversations: tuple[Conversation, ...]
-    unfinished: tuple[str, ...]
+    others: tuple[str, ...]
     pages: tuple[Cited, ...]
     commits: tuple[Commit, ...]
     deleted: tuple[Path, ...]
@@ -81,7 +83,7 @@ class Plan:
     @property
     def convs(self) -> list[str]:
         """Every conversation that is to be forgotten."""
-        return sorted({c.conv for c in self.conversations} | set(self.unfinished))
+        return sorted({c.conv for c in self.conversations} | set(self.others))
 
 
 @dataclass(slots=True)
@@ -129,10 +131,10 @@ class Forgetter:
         needles = Needles(pieces([*texts, *composed]), _as_written(wanted.match, texts))
         # what others say as well is theirs, and no proof against us
         needles = needles.without(needles.in_texts(forgetting.other_texts(convs)))
-        found = (self._store.conversations.find(conv) for conv in chosen)
+        found = (self._store.conversations.find(conv) for conv in convs)
         made = Plan(
             conversations=tuple(one for one in found if one is not None),
-            unfinished=tuple(conv for conv in unfinished if conv not in chosen),
+            others=tuple(conv for conv in convs if self._store.conversations.find(conv) is None),
             pages=tuple(self._cited(convs, needles)),
             commits=tuple(commits),
             deleted=tuple(self._whole_files(convs)),
@@ -148,6 +150,10 @@ class Forgetter:
 
     def _chosen(self, wanted: Wanted) -> list[str]:
         if wanted.match:
+            if len("".join(wanted.match.split())) < _LEAST:
+                raise ConfigFault(
+                    f"{wanted.match!r} stands nearly everywhere", mend="give more of it"
+                )
             return self._store.forgetting.containing(wanted.match)
         if wanted.project:
             return self._store.forgetting.of_project(wanted.project)
@@ -159,8 +165,8 @@ class Forgetter:
             )
         conv = found["conv"].lower()
         if self._store.conversations.find(conv) is None:
-            if conv in self._store.forgetting.unfinished():
-                return []
+            if conv in self._store.forgetting.unfinished() or self._commits([conv]):
+                return [conv]  # begun before, or forgotten and still in the vault
             raise ConfigFault(
                 f"no conversation conv:{conv} is in the store",
                 mend="a footnote names what it cites; `memory rebuild` brings a lost store back",
@@ -170,7 +176,8 @@ class Forgetter:
     def _commits(self, convs: Sequence[str]) -> list[Commit]:
         if not self._has_vault:
             return []
-        found = [commit for conv in convs for commit in self._history.mentions(f"conv:{conv}")]
+        some = [convs[start : start + _MANY] for start in range(0, len(convs), _MANY)]
+        found = [c for part in some for c in self._history.mentions(f"conv:({'|'.join(part)})")]
         return list({commit.sha: commit for commit in found}.values())
 
     def _composed(self, convs: Sequence[str], commits: Sequence[Commit]) -> list[str]:
@@ -362,8 +369,11 @@ class Forgetter:
                 yield cited.path, "--from-articles strikes out what rests on nothing else"
             elif cited.quotes:
                 yield cited.path, "it quotes the conversation: edit it by hand"
-        if commits := self._commits(plan.convs):
-            yield str(self._config.vault / ".git"), f"{len(commits)} commits of the vault hold it"
+        if plan.commits:
+            yield (
+                str(self._config.vault / ".git"),
+                f"{len(plan.commits)} commits of the vault hold it",
+            )
         for kept in known_backups(self._config):
             yield str(kept), "a backup: make a new one, delete this one"
         for place in (self._config.data_dir, self._config.vault):

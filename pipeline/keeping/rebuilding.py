@@ -108,7 +108,8 @@ def _build(
     try:
         _replay(store, config, found, dry_run=dry_run)
         _read_archive(store, Archive(config.archive_dir), found, dry_run=dry_run)
-        _adopt(store, config, found, at)
+        if found.journal_is_damaged or not journal_files(config.journal_dir):
+            _adopt(store, config, found, at)
         if lost := store.restoring.close_ranks():
             found.problems.append(f"{lost} records were left out: what they belong to is lost")
         return store.restoring.counts()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from pipeline.errors import StoreFault
 from pipeline.sqlite import transaction
 from pipeline.store.times import to_text
 
@@ -131,6 +132,8 @@ class Forgetting:
             self._erase_holds(chunks, convs, said)
             self._erase_written(said, standing)
             self._erase_reports(chunks, convs, said)
+            # worked out of pages and chunks, whose words are in it; it is worked out again
+            self._connection.execute("DELETE FROM derived")
             for conv in convs:
                 self._connection.execute(
                     "UPDATE source_files SET conv = NULL WHERE conv = ?", (conv,)
@@ -144,12 +147,21 @@ class Forgetting:
         )
 
     def clean(self) -> None:
-        """Overwrite what is free, make the search indexes anew, empty the WAL."""
-        self._connection.execute("VACUUM")
-        # after it, for it may number the rows anew; and whole, for an index keeps words of its own
-        for index in _INDEXES:
-            self._connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        """Overwrite what is free, make the search indexes anew, empty the WAL.
+
+        Raises StoreFault when there is no room for it, or somebody holds the store.
+        """
+        try:
+            self._connection.execute("VACUUM")
+            # after it, for it may number the rows anew; and whole, for an index has its own words
+            for index in _INDEXES:
+                self._connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.OperationalError as error:
+            raise StoreFault(
+                f"the store cannot be cleaned: {error}",
+                mend="free some space, or end the program that reads it; then do it again",
+            ) from error
 
     def finish(self, convs: Sequence[str]) -> None:
         """Nothing of these conversations is left here."""
@@ -163,7 +175,11 @@ class Forgetting:
             if row["type"] != "table" or row["name"].startswith("sqlite_"):
                 continue
             for values in self._connection.execute(f'SELECT * FROM "{row["name"]}"'):
-                yield from ((row["name"], value) for value in values if isinstance(value, str))
+                for value in values:
+                    if isinstance(value, bytes):
+                        yield row["name"], value.decode("utf-8", "replace")
+                    elif isinstance(value, str):
+                        yield row["name"], value
 
     # ------------------------------------------------------------------ table by table
 
