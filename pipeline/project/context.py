@@ -14,9 +14,11 @@ from pipeline.project.telling import index_line
 from pipeline.project.vocabulary import BUDGET, CONTINUATION, CRITICAL, LIMIT, tokens
 from pipeline.spans import CONTEXT_TAG
 
-MOST = 9_900  # characters, tags included; agents cut what is longer than 10,000
+MOST = 9_800  # characters without the tags; agents cut what is longer than 10,000
 _LINE = 500  # characters of one line
 _RESUME_SHARE = 0.7  # of the budget at most, so that there is room for what is new
+_NAME = 60  # characters of the project's name, and tokens that are set aside for it
+_HEAD = "# Memory of "
 _MORE = (
     "More: `anvil-memory search WORDS`, `anvil-memory get ID` for the whole of an observation, "
     "`anvil-memory timeline --anchor ID`, `anvil-memory context --resume`."
@@ -88,23 +90,28 @@ class _Page:
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._lines: list[str] = []
+        self._tokens = tokens(f"{_HEAD}\n\n{_MORE}\n") + _NAME
+        self._characters = len(f"{_HEAD}\n\n{_MORE}\n") + _NAME
 
     def add(self, heading: str, lines: Iterable[str], share: float = 1.0) -> None:
-        kept: list[str] = []
+        opening: list[str] = ["", heading]
         for line in lines:
             short = line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
             bullet = short if short.startswith("- ") else f"- {short}"
-            if self._fits([*self._lines, "", heading, *kept, bullet], share):
-                kept.append(bullet)
-        if kept:
-            self._lines += ["", heading, *kept]
+            if self._take([*opening, bullet], share):
+                opening = []
 
     def text(self, project: str) -> str:
         if not self._lines:
             return ""
-        return "\n".join([f"# Memory of {project}", *self._lines, "", _MORE])
+        return "\n".join([f"{_HEAD}{project[:_NAME]}", *self._lines, "", _MORE])
 
-    def _fits(self, lines: Sequence[str], share: float) -> bool:
-        whole = "\n".join(["# Memory of a project", *lines, "", _MORE])
-        room = int(self._budget * share)
-        return tokens(whole) <= room and len(whole) <= MOST - 2 * len(CONTEXT_TAG) - 200
+    def _take(self, lines: Sequence[str], share: float) -> bool:
+        more = "".join(f"{line}\n" for line in lines)
+        cost = self._tokens + tokens(more)
+        size = self._characters + len(more)
+        if cost > self._budget * share or size > MOST:
+            return False
+        self._tokens, self._characters = cost, size
+        self._lines += lines
+        return True
