@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 from pipeline.errors import SourceFault
 from pipeline.projects import Projects
@@ -472,24 +471,6 @@ def test_a_folder_of_ten_thousand_files(house: House) -> None:
         (folder / f"{number}.jsonl").unlink()
     assert len(house.night()) == 11
     assert house.night() == []
-
-
-def test_a_packed_rollout_that_swells_or_is_broken(tmp_path: Path) -> None:
-    """A huge line in a small file is passed over; a broken one is a fault of that file."""
-    rows = [
-        {"type": "session_meta", "payload": {"id": "a"}},
-        {"type": "event_msg", "payload": {"type": "user_message", "message": "Which beds?"}},
-    ]
-    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-    path = tmp_path / "rollout-a.jsonl.zst"
-    path.write_bytes(zstandard.compress(data + b"x" * (60 * 1024 * 1024) + b"\n"))
-    assert path.stat().st_size < 100_000
-    (session,) = Codex([tmp_path]).read(path)
-    assert [u.text for u in session.utterances] == ["Which beds?"]
-    assert [bad.line for bad in session.bad_lines] == [3]
-    path.write_bytes(b"no longer packed")
-    with pytest.raises(SourceFault, match="rollout-a"):
-        list(Codex([tmp_path]).read(path))
 
 
 def test_the_date_of_a_wrong_clock_is_utc() -> None:
