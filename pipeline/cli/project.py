@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,7 +35,8 @@ def _function(command: Command) -> Callable[..., None]:
     """A function with the signature that Typer reads a command's arguments from."""
 
     def function(as_json: bool, **values: Any) -> None:
-        call = Call(values, Path.cwd(), os.environ, Path.home())
+        given = {name.removesuffix("_"): value for name, value in values.items()}
+        call = Call(given, Path.cwd(), os.environ, Path.home())
         show(command.carry_out(call), as_json=as_json)
 
     parameters = [_parameter(flag) for flag in command.flags]
@@ -64,7 +66,10 @@ def _parameter(flag: Flag) -> inspect.Parameter:
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+        f"{name}_" if iskeyword(name) else name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=annotation,
     )
 
 

@@ -184,10 +184,16 @@ COMMANDS = (
     ),
     Command(
         "import",
-        "Take in an export; what is here already stays as it is.",
+        "Take in an export, or another memory; what is here already stays as it is.",
         "import FILE --dry-run",
         (
             Flag("file", "The file that export wrote."),
+            Flag("--from", f"Another memory: {', '.join(vocabulary.IMPORT_ORIGINS)}."),
+            Flag("--db", "Its database, where it is not in the usual place."),
+            Flag(
+                "--project",
+                "The project's name in it; that of this folder unless said, * for all of them.",
+            ),
             Flag("--dry-run", "Only say what would be taken in.", kind=bool),
         ),
         "moving.import_",

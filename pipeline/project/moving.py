@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pipeline.errors import ConfigFault
-from pipeline.project import transfer
+from pipeline.project import claude_mem, transfer
 from pipeline.project.call import Answer, Call
 from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
 from pipeline.project.telling import markdown
-from pipeline.project.vocabulary import EXPORT_FORMATS, one_of
+from pipeline.project.vocabulary import ALL_PROJECTS, EXPORT_FORMATS, IMPORT_ORIGINS, one_of
 
 _ALL = 1_000_000_000
 
@@ -41,13 +41,11 @@ def export(call: Call) -> Answer:
 
 def import_(call: Call) -> Answer:
     """Take in what another store holds; what is here already is left as it is."""
-    if not call["file"]:
-        raise ConfigFault("nothing is said of what to import", mend="name the file of an export")
-    path = call.cwd / Path(call["file"]).expanduser()
+    path, incoming = _incoming(call)
     counts: dict[str, int] = {}
     try:
         with call.store() as store:
-            counts = transfer.load(store, transfer.read(path), path)
+            counts = transfer.load(store, incoming, path)
             if call["dry_run"]:
                 raise _Rehearsed
     except _Rehearsed:
@@ -55,7 +53,39 @@ def import_(call: Call) -> Answer:
     data = {"file": str(path), "dry_run": bool(call["dry_run"]), "counts": counts}
     would = "would be taken in" if call["dry_run"] else "taken in"
     lines = [f"{name}: {count}" for name, count in counts.items()]
+    if not lines and call["from"]:
+        names = ", ".join(claude_mem.projects(path)) or "no project"
+        return Answer(data, [f"nothing in it of this project; it knows {names}: see --project"])
     return Answer(data, [f"{would} from {path}:", *lines] if lines else ["nothing in it"])
+
+
+def _incoming(call: Call) -> tuple[Path, Iterator[tuple[str, transfer.Row]]]:
+    """The file that is imported, and the rows in it."""
+    if call["from"]:
+        one_of("--from", call["from"], IMPORT_ORIGINS)
+        if call["file"]:
+            raise ConfigFault(
+                "a file and --from cannot be given together",
+                mend="name another database of claude-mem with --db",
+            )
+        named = call["db"]
+        path = (
+            call.cwd / Path(named).expanduser()
+            if named
+            else claude_mem.default_database(call.environ, call.home)
+        )
+        wanted = call["project"] or call.place.project
+        return path, claude_mem.rows(path, "" if wanted == ALL_PROJECTS else wanted)
+    if not call["file"]:
+        raise ConfigFault(
+            "nothing is said of what to import",
+            mend="name the file of an export, or give --from claude-mem",
+        )
+    for name in ("db", "project"):
+        if call[name]:
+            raise ConfigFault(f"--{name} belongs to --from", mend="give --from claude-mem too")
+    path = call.cwd / Path(call["file"]).expanduser()
+    return path, transfer.read(path)
 
 
 def _pieces(store: ProjectStore, form: str, project: str) -> Iterable[str]:
