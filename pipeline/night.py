@@ -54,7 +54,10 @@ def _recent(config: Config) -> list[Run]:
 
 
 def skip(config: Config, reason: str, now: datetime) -> str:
-    """Record that a scheduled night was skipped, and why; returns the run's id."""
+    """Record that a scheduled night was skipped, and why; returns the run's id.
+
+    Whoever calls holds the run lock: a run that is at work would count as interrupted.
+    """
     store = Store(config.store_path)
     try:
         results = RunResults(failure=reason, scheduled=True)

@@ -12,7 +12,6 @@ git history are compared with those of the undisturbed night, whatever names the
 from __future__ import annotations
 
 import argparse
-import builtins
 import json
 import multiprocessing
 import os
@@ -36,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from pipeline.config import Config, load_config
 from pipeline.history import History
 from pipeline.models import Ask
+from tests.doubles import CannedModel
 from tests.support_night import (
     CLAIMS,
     NIGHT,
@@ -253,13 +253,15 @@ def _counted(night: Callable[[], None], counting: Path, *, at: int, number: int)
     moments = Moments(at, number)
 
     class Connection(sqlite3.Connection):
-        def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:  # type: ignore[override]
+        def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
             reading = sql.lstrip().upper().startswith(("SELECT", "PRAGMA", "WITH"))
-            call = super().execute
-            return call(sql, *args) if reading else moments.around(call)(sql, *args)
+            call = super().execute if reading else moments.around(super().execute)
+            done: sqlite3.Cursor = call(sql, *args)
+            return done
 
         def executemany(self, *args: Any) -> sqlite3.Cursor:
-            return moments.around(super().executemany)(*args)  # type: ignore[no-any-return]
+            done: sqlite3.Cursor = moments.around(super().executemany)(*args)
+            return done
 
     connect = sqlite3.connect
     patched: Any = sqlite3
@@ -271,14 +273,12 @@ def _counted(night: Callable[[], None], counting: Path, *, at: int, number: int)
     system.fdopen = lambda *a, **k: moments.writing(fdopen(*a, **k))
     processes: Any = subprocess
     processes.run = moments.around(subprocess.run)
-    import tests.doubles as doubles
-
-    model: Any = doubles.CannedModel
+    model: Any = CannedModel
     for name in ("choose", "write"):
         setattr(model, name, moments.around(getattr(model, name)))
     night()
     if not at:
-        builtins.open(counting, "w").write(str(moments.seen))
+        counting.write_text(str(moments.seen))
 
 
 # ------------------------------------------------------------------ worlds
@@ -303,9 +303,8 @@ def _second(home: Path) -> None:
         ("user", "The Lantern login page asks for a code of 6 digits."),
         ("user", "The Lantern project was shown to the Harbor project by Amina Okafor."),
     ]
-    write_session(
-        home, "claude-code", "3b1f0c2a-7d6e-4f50-9a1b-2c3d4e5f6a7b", NIGHT + timedelta(hours=5), said
-    )
+    session = "3b1f0c2a-7d6e-4f50-9a1b-2c3d4e5f6a7b"
+    write_session(home, "claude-code", session, NIGHT + timedelta(hours=5), said)
     again = [
         ("user", "The Harbor importer reads files in blocks of 64 MB, as it did."),
         ("assistant", "The Harbor importer reads files in blocks of 64 MB."),

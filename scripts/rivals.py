@@ -51,8 +51,8 @@ def main() -> int:
         saved, wrong = _rounds(given.rounds, given.seed, home, kept)
     print("\n".join([*bad, *wrong]))
     print(
-        f"{given.starts} starts of two runs at once, {given.rounds} nights with {saved} saves by an "
-        f"editor: {len(bad) + len(wrong)} went wrong"
+        f"{given.starts} starts of two runs at once, {given.rounds} nights with {saved} saves by "
+        f"an editor: {len(bad) + len(wrong)} went wrong"
     )
     return 1 if bad or wrong else 0
 
@@ -138,7 +138,7 @@ def _rounds(number: int, seed: int, home: Path, kept: Path) -> tuple[int, list[s
 def _edit(articles: Path, notes: Path, chance: random.Random) -> None:
     """Save an article with one more line, again and again, until told to stop."""
     stopping: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: stopping.append(number))
+    signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
     pages = sorted(articles.glob("*.md"))
     with notes.open("a") as log:
         for number in range(100_000):

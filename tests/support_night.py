@@ -13,10 +13,12 @@ from pathlib import Path
 
 from benchmarks.sessions import write_session as write_session
 from pipeline import assemble, orchestrator
+from pipeline.backlog import Passes, news
 from pipeline.config import Config, load_config
 from pipeline.control import Control
 from pipeline.history import History
 from pipeline.models import Ask, Choice, Reply
+from pipeline.records import Span
 from pipeline.resources import folder
 from pipeline.results import RunResults
 from pipeline.vault import Vault
@@ -182,8 +184,11 @@ def run_night(
     at: datetime = NIGHT,
     minutes: float = 60,
     only: str = "",
+    control: Control | None = None,
+    passes: Passes = news,
+    span: Span | None = None,
 ) -> Night:
-    """One run with the clock standing at `at`."""
+    """One run with the clock standing at `at`. control: in the place of one of `minutes`."""
     script = script or Script()
     made: list[CannedModel] = []
 
@@ -195,10 +200,11 @@ def run_night(
         config,
         models=assemble.Models(model, HashEmbedder()),
         say=lambda event: None,
+        span=span,
         now=lambda: at,
     )
     try:
-        status = orchestrator.run(desk, Control(minutes), only=only)
+        status = orchestrator.run(desk, control or Control(minutes), only=only, passes=passes)
     finally:
         desk.store.close()
     return Night(config, status, desk.results, made[0])

@@ -64,6 +64,7 @@ def at_night(config: Config, wish: Wish, at: str) -> None:
     from dataclasses import replace
 
     from pipeline import assemble, conditions, night, schedule
+    from pipeline.lock import one_run
     from pipeline.notify import notify
     from pipeline.schedule.times import last_due, parse
     from pipeline.system import ask
@@ -81,7 +82,8 @@ def at_night(config: Config, wish: Wish, at: str) -> None:
         folders = (config.vault, config.cache_dir, config.data_dir)
         weights = conditions.weights_bytes(assemble.place(assemble.chosen_model(config)[0], config))
         if reasons := conditions.reasons(conditions.read(folders), config.night, weights):
-            night.skip(config, "; ".join(reasons), now)
+            with one_run(config.lock_path):
+                night.skip(config, "; ".join(reasons), now)
             warn(f"skipped this night: {'; '.join(reasons)}")
             raise typer.Exit(EXIT_SKIPPED)
         by_hand(config, replace(wish, scheduled=True))
