@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,6 +115,16 @@ def test_what_is_gone_is_not_kept(root: Path, store: Store) -> None:
     assert list(store.derived.all(KIND)) == ["articles/B.md"]
     (root / "articles" / "B.md").unlink()
     assert titles(root, store.derived) == []
+    assert store.derived.all(KIND) == {}
+
+
+def test_a_store_that_cannot_be_written_is_no_hindrance(root: Path, store: Store) -> None:
+    """Who only reads the wiki goes on when the disk is full."""
+    page(root, "# One\n")
+    connection = sqlite3.connect(f"file:{store.path}?mode=ro", uri=True)
+    for _ in range(2):
+        assert titles(root, Derived(connection)) == ["One"]
+    connection.close()
     assert store.derived.all(KIND) == {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pipeline.sqlite import transaction
@@ -22,7 +23,8 @@ class Worked:
 
 
 class Derived:
-    """The derived table. It may be written at any time and lost at any time.
+    """The derived table. It may be lost at any time, and written at any time but within a
+    transaction of others.
 
     A kind names what is worked out, and by what: another way to do it is another kind.
     """
@@ -45,8 +47,11 @@ class Derived:
         return Worked(*row) if row else None
 
     def put(self, kind: str, fresh: Mapping[str, Worked], gone: Iterable[str] = ()) -> None:
-        """Keep these in place of what stood under their names; drop what is gone."""
-        with transaction(self._connection):
+        """Keep these in place of what stood under their names; drop what is gone.
+
+        On a full disk or a store that nobody may write nothing is kept: who only reads goes on.
+        """
+        with suppress(sqlite3.OperationalError), transaction(self._connection):
             self._connection.executemany(
                 "DELETE FROM derived WHERE kind = ? AND name = ?", [(kind, name) for name in gone]
             )
