@@ -194,6 +194,29 @@ def assert_silent_after(config: Config) -> None:
     assert run_night(config, at=NIGHT + DAY).status in ("done", "nothing")
 
 
+def test_a_killed_restore_is_done_again(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between two parts, nothing is lost; the same command puts the rest in place."""
+    made = backup(config, tmp_path / "disk").path
+    vault, rows = files(config.vault), contents(config.store_path)
+    real = Path.rename
+
+    def killed(self: Path, target: Path) -> Path:
+        if self.name == ".MemoryVault.restoring":
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "rename", killed)
+        restore(made, config, force=True)
+    (aside,) = config.vault.parent.glob("MemoryVault.before-*")
+    assert files(aside) == vault
+    restore(made, config)
+    assert files(config.vault) == vault
+    assert contents(config.store_path) == rows
+
+
 def test_a_dry_run_says_where_the_parts_would_go(config: Config, tmp_path: Path) -> None:
     """And puts nothing there."""
     made = backup(config, tmp_path / "disk").path

@@ -257,6 +257,24 @@ def test_a_killed_rebuild_is_done_again(config: Config, monkeypatch: pytest.Monk
     assert contents(config.store_path) == before
 
 
+def test_what_cannot_be_written_down_is_not_published(config: Config, home: Path) -> None:
+    """No room for the journal: the night fails before it touches a page, and is made good."""
+    write_session(home, *SECOND)
+    before = files(config.vault / "articles")
+    aside = config.journal_dir.rename(config.journal_dir.with_name("aside"))
+    config.journal_dir.write_text("a file where the folder should be")
+    with pytest.raises(StoreFault, match="journal"):
+        run_night(config, script(), at=NEXT)
+    assert files(config.vault / "articles") == before
+    config.journal_dir.unlink()
+    aside.rename(config.journal_dir)
+    run_night(config, script(), at=NEXT + DAY)
+    assert files(config.vault / "articles") != before
+    lose(config)
+    assert rebuild(config).problems == ()
+    assert_silent(config, at=3 * DAY)
+
+
 def test_a_dry_run_changes_nothing(config: Config) -> None:
     """It tells the same counts, and every file stays as it is."""
     before = files(config.data_dir), config.store_path.read_bytes()

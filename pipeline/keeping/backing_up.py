@@ -116,10 +116,13 @@ def copy_files(source: Path, target: Path, leave_out: tuple[Path, ...] = ()) -> 
 def copy_database(source: Path, target: Path) -> None:
     """A consistent copy, whoever else writes meanwhile. Raises StoreFault for a damaged one."""
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    written = source.stat()
     original, copy = connect(source), connect(target)
     original.backup(copy)
     copy.close()
     original.close()
+    # put back, it is as old as it was
+    os.utime(target, ns=(written.st_atime_ns, written.st_mtime_ns))
 
 
 def walk(root: Path, leave_out: tuple[Path, ...] = ()) -> Iterator[Path]:

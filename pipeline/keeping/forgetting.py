@@ -7,12 +7,15 @@ ours to change is named: the agent's own transcript, the vault's commits, backup
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 from pipeline.archive import Archive
@@ -334,11 +337,11 @@ class Forgetter:
         """Every place of ours where a piece stands: tables, then files."""
         # what stands in the vault is known there, and told of as the vault's
         standing = needles.without(needles.in_texts(text for _, text in self._as_read()))
-        tables = dict.fromkeys(
+        tables = [
             table
-            for table, value in self._store.forgetting.cells()
-            if (standing if table in _KNOWN_OF_PAGES else needles).said(value)
-        )
+            for table, values in groupby(self._store.forgetting.cells(), itemgetter(0))
+            if (standing if table in _KNOWN_OF_PAGES else needles).in_texts(v for _, v in values)
+        ]
         yield from ((f"{self._store.path} ({table})", "do it again") for table in tables)
         config = self._config
         folders = (config.cache_dir, config.data_dir, config.log_dir)
@@ -402,6 +405,8 @@ def _as_written(match: str, texts: Sequence[str]) -> list[bytes]:
     found = {match}
     for text in texts:
         found |= set(re.findall(re.escape(match), text, re.IGNORECASE))
+    # as it stands in the archive and the journal
+    found |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in found}
     return [one.encode("utf-8", "surrogatepass") for one in found]
 
 
