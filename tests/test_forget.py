@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from pipeline import assemble
 from pipeline.archive import Archive
 from pipeline.cli import app
 from pipeline.config import Config
@@ -21,6 +22,7 @@ from pipeline.keeping.forgetting import Forgetter, Wanted
 from pipeline.keeping.rebuilding import rebuild
 from pipeline.keeping.searching import Needles, pieces
 from pipeline.keeping.striking import strike
+from pipeline.publish import publish_talk
 from pipeline.records import Draft
 from pipeline.store import Store
 from pipeline.store.forgetting import Forgetting
@@ -217,6 +219,35 @@ def test_a_sentence_of_the_user_stays(config: Config) -> None:
     assert ["articles/Lantern project.md", "I like the dashboard best.", "it is yours"] in told[
         "kept"
     ]
+
+
+def test_talk_and_changelog_lose_what_quotes_it(config: Config) -> None:
+    """Entries of ours and titles; the user's own lines stay, and are named as left."""
+    conv = conv_of(config)
+    quoted = "The Lantern dashboard shows the queue length of each worker."
+    stem = "Lantern project"
+    with assemble.reviewer(config, now=lambda: NIGHT) as reviewer:
+        publish_talk(
+            reviewer.press,
+            stem,
+            stem,
+            [f"{quoted} (`conv:{conv}`, 2026-11-27) The article says: more.", "Another matter."],
+            run="r",
+            at=NIGHT,
+            trailers={"Run": "r"},
+        )
+        reviewer.press.store.journal.write()
+    talk = config.vault / "Talk" / f"{stem}.md"
+    talk.write_text(talk.read_text() + f"- I doubt it: {quoted}\n")
+    rules = config.vault / "Meta" / "Editorial_Guidelines.md"
+    rules.write_text(rules.read_text() + f"\n- Never write: {quoted}\n")
+    told = json.loads(memory("forget", conv, "--from-articles", "--yes", "--json", code=9))
+    assert talk.read_text().splitlines()[-2:] == ["- Another matter.", f"- I doubt it: {quoted}"]
+    assert quoted in rules.read_text()
+    left = [place for place, _ in told["left"]]
+    assert "Talk/Lantern project.md" in left and "Meta/Editorial_Guidelines.md" in left
+    changelog = (config.vault / "Meta" / "Changelog.md").read_text()
+    assert f"`conv:{conv}` (2026-11-27, pi)" in changelog and "queue" not in changelog
 
 
 def test_what_is_made_of_it_goes_too(config: Config) -> None:

@@ -19,6 +19,7 @@ from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 from pipeline.archive import Archive
+from pipeline.chronicle import CHANGELOG
 from pipeline.config import Config
 from pipeline.errors import ConfigFault, StoreFault, VaultFault
 from pipeline.footnotes import citations_of
@@ -40,7 +41,7 @@ from pipeline.vault import ChangedUnderneath, Vault
 Clock = Callable[[], datetime]
 
 _CITATION = re.compile(r"(?:conv:)?(?P<conv>[0-9a-f]{8,32})", re.IGNORECASE)
-_ARTICLES = "articles/"
+_ARTICLES, _TALK, _BUCKETS = "articles/", "Talk/", "Meta/Buckets.md"
 _LEAST = 3  # characters of a text that is looked for; every conversation holds one of less
 _MANY = 200  # conversations that git is asked for at once
 # tables that know what stands in the vault's pages
@@ -291,10 +292,14 @@ class Forgetter:
                         words=section_words(after),
                         linked=True,
                     )
-            elif path.startswith(("Talk/", "Meta/")):
-                after = strike_lines(text, plan.convs, plan.needles.said)
+            elif path.startswith(_TALK):
+                told = self._store.ledger.told(PurePosixPath(path).stem)
+                after = strike_lines(text, plan.convs, plan.needles.said, told.__contains__)
+            elif path in (CHANGELOG, _BUCKETS):
+                # a line of the changelog tells of more than one conversation: only what quotes goes
+                after = strike_lines(text, plan.convs, plan.needles.said, plan.needles.said)
             else:
-                return
+                return  # the user's
             if after == text:
                 return
             publish(

@@ -55,26 +55,27 @@ def strike(
     return Struck(after, tuple(gone), tuple(kept))
 
 
-def strike_lines(text: str, convs: Collection[str], said: Callable[[str], bool]) -> str:
-    """The changelog, a Talk page or the table of buckets without what tells of them.
+def strike_lines(text: str, convs: Collection[str], said: Callable[[str], bool], ours: Ours) -> str:
+    """A page that is a list of lines of ours without those that quote what is forgotten.
 
-    Titles of the conversations and descriptions go; a line that quotes them still goes whole, and
-    an entry of a Talk page that cites them does.
+    Titles of the conversations go, and what stands in the cells of a table beside its first: never
+    the row, without which the topic would be written there anew. ours: whether a line, as read and
+    without its bullet, was written by the pipeline.
     """
-    return "".join(_struck(line, convs, said) for line in text.splitlines(keepends=True))
+    return "".join(_struck(line, convs, said, ours) for line in text.splitlines(keepends=True))
 
 
-def _struck(line: str, convs: Collection[str], said: Callable[[str], bool]) -> str:
+def _struck(line: str, convs: Collection[str], said: Callable[[str], bool], ours: Ours) -> str:
     def quotes(part: str) -> bool:
         return said(part) or said(reading(part))
 
     for conv in convs:
         line = re.sub(rf'(`conv:{conv}` \([^()"\r\n]*), "[^"\r\n]*"\)', r"\1)", line)
     if line.startswith("|"):
-        # never the row: without it the topic would be written there anew
         cells = line.split("|")
         return "|".join(" " if quotes(cell) and n > 1 else cell for n, cell in enumerate(cells))
-    return "" if quotes(line) else line
+    entry = reading(line.strip().removeprefix("- "))
+    return "" if (quotes(line) or any(f"conv:{c}" in line for c in convs)) and ours(entry) else line
 
 
 def _resting_on(page: Page, convs: Collection[str]) -> list[tuple[SentenceRef, Block, Sentence]]:
