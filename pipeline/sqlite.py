@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # hooks load this file, and the module takes longer to load t
     from importlib.resources.abc import Traversable
 
 Error = sqlite3.Error
+BUSY_SECONDS = 10.0  # waited for another program to let go of the database
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -29,7 +30,7 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600, exist_ok=True)
-        connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
+        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
