@@ -92,6 +92,21 @@ def test_an_edit_that_keeps_size_and_time_is_seen(
     assert titles(root, store.derived) == ["Two"]
 
 
+def test_a_file_that_was_just_written_is_read_again(
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems count in two seconds: a second edit may leave it looking as it did."""
+    path = page(root, "# One\n")
+    written = path.stat().st_ctime_ns
+    for seconds, times in ((1.9, 1), (2.1, 1), (2.1, 0)):
+        now = written + int(seconds * 1e9)
+        monkeypatch.setattr("pipeline.entries.time.time_ns", lambda now=now: now)
+        vault = Vault(root, store.derived)
+        with audited("open") as found:
+            vault.catalog()
+        assert found.count(str(path)) == times
+
+
 def test_a_copied_or_touched_article_is_known_by_its_bytes(root: Path, store: Store) -> None:
     """A rehearsal works on a copy of the vault, which nobody wants to wait for."""
     path = page(root, "# One\n")
