@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import mlx.core as mx
 import pytest
 from mlx_lm import load
 
-from pipeline.errors import ModelFault
+from pipeline.errors import ModelFault, OutOfMemory
 from pipeline.models import Ask, Grammar
 from pipeline.models.check import check
 from pipeline.models.mlx import MlxModel
@@ -298,3 +299,78 @@ def test_check_reports_a_broken_model_instead_of_raising(tmp_path: Path) -> None
     findings = check(MlxModel("m", tmp_path, account=lambda call: None))
     assert [finding.what for finding in findings] == ["fault", "verdict"]
     assert not findings[-1].ok
+
+
+def test_out_of_memory_makes_the_batches_smaller(models_dir: Path, smollm: MlxModel) -> None:
+    """The replies are those of a machine with enough memory; the smaller batch stays."""
+    asks = [Ask(SYSTEM, f"{prompt} ({number})") for number in range(2) for prompt in PROMPTS]
+    expected = _texts(smollm, asks)
+    poor = MlxModel("poor", models_dir / "smollm2-135m", account=lambda call: None, batch=8)
+    engine: Any = poor.engine
+    decode, seen = engine._decode, list[int]()
+
+    def cramped(rows: list[Any], *more: Any) -> Any:
+        seen.append(len(rows))
+        if len(rows) > 2:
+            raise RuntimeError("[malloc] Unable to allocate 12345678901 bytes.")
+        return decode(rows, *more)
+
+    engine._decode = cramped
+    assert _texts(poor, asks) == expected
+    assert seen == [6, 4, 2, 2, 2]
+    seen.clear()
+    assert _texts(poor, asks) == expected
+    assert seen == [2, 2, 2]
+    poor.close()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[metal::malloc] Attempting to allocate 20 bytes which is greater than the maximum",
+        "[METAL] Command buffer execution failed: Insufficient Memory (00000008:kIOGPU...)",
+        "[METAL] Command buffer execution failed: Impacting Interactivity (0000000e:kIOGPU...)",
+        "[METAL] Command buffer execution failed: Caused GPU Timeout Error (00000002:kIOGPU...)",
+    ],
+)
+def test_one_request_alone_is_too_much(models_dir: Path, said: str) -> None:
+    """That is its own fault, which fails one job and not the run; other faults of mlx are not."""
+    poor = MlxModel("poor", models_dir / "smollm2-135m", account=lambda call: None)
+    engine: Any = poor.engine
+
+    def never(*_: Any) -> Any:
+        raise RuntimeError(said)
+
+    engine._feed = never
+    with pytest.raises(OutOfMemory):
+        poor.choose([Ask(SYSTEM, "Is it so?", options=("yes", "no"))], stage="s", purpose="p")
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("[matmul] shapes do not match")
+
+    engine._feed = broken
+    with pytest.raises(ModelFault, match="shapes") as caught:
+        poor.choose([Ask(SYSTEM, "Is it so?", options=("yes", "no"))], stage="s", purpose="p")
+    assert not isinstance(caught.value, OutOfMemory)
+    poor.close()
+
+
+@pytest.mark.parametrize("damage", ["torn weights", "no weights", "no json", "empty tokenizer"])
+def test_damaged_files(models_dir: Path, tmp_path: Path, damage: str) -> None:
+    """A fault that names the folder and the command that looks at it."""
+    folder = tmp_path / "model"
+    shutil.copytree(models_dir / "smollm2-135m", folder)
+    weights = next(folder.glob("*.safetensors"))
+    if damage == "torn weights":
+        with weights.open("r+b") as file:
+            file.truncate(weights.stat().st_size // 2)
+    elif damage == "no weights":
+        weights.unlink()
+    elif damage == "no json":
+        (folder / "config.json").write_text("{")
+    else:
+        (folder / "tokenizer.json").write_text("")
+    model = MlxModel("damaged", folder, account=lambda call: None)
+    with pytest.raises(ModelFault, match="cannot be loaded") as caught:
+        model.write([Ask(SYSTEM, "Hello.")], stage="s", purpose="p", max_tokens=4)
+    assert str(folder) in str(caught.value) and "memory model" in caught.value.mend
