@@ -7,7 +7,9 @@ carries its own explanation.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -361,6 +363,31 @@ def load_config(**overrides: Any) -> Config:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigFault(f"{path} cannot be read: {error}") from error
+
+
+def remember(key: str, value: str | int) -> None:
+    """Write a plain key into the configuration file, in the place of what it had there.
+
+    Everything else in the file stays as it is. Raises ConfigFault when it cannot be written.
+    """
+    path = config_path()
+    line = f"{key} = {json.dumps(value)}\n"
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        # keys of no table stand before the first one
+        head, table, rest = text.partition("\n[") if not text.startswith("[") else ("", "", text)
+        found = re.compile(rf"^{key}\s*=.*\n?", re.MULTILINE)
+        if found.search(head):
+            head = found.sub(lambda _: line, head, count=1)
+        else:
+            head = line + head
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(head + table + rest, encoding="utf-8")
+    except OSError as error:
+        raise ConfigFault(
+            f"{path} cannot be written: {error.strerror or error}",
+            mend=f"put `{line.strip()}` in it",
+        ) from error
 
 
 def keys(model: type[BaseModel] = Config, under: str = "") -> Iterator[tuple[str, str]]:

@@ -8,8 +8,10 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from typer.testing import CliRunner
 
-from pipeline.config import Config, config_path, keys, load_config, variable
+from pipeline import cli
+from pipeline.config import Config, config_path, keys, load_config, remember, variable
 from pipeline.errors import ConfigFault
 
 
@@ -221,3 +223,38 @@ def test_every_key_is_explained_and_can_be_set_from_the_environment() -> None:
     assert all(text.endswith(".") for text in listed.values())
     assert variable("ingest.quiet_minutes") == "MEMORY_INGEST__QUIET_MINUTES"
     assert {key.partition(".")[0] for key in listed} == set(Config.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "since_days = 30\n"),
+        ("# mine\nmodel = 'e4b'\n", "since_days = 30\n# mine\nmodel = 'e4b'\n"),
+        ("since_days = 7 # a week\nbatch = 2\n", "since_days = 30\nbatch = 2\n"),
+        ("[night]\nnotify = false\n", "since_days = 30\n[night]\nnotify = false\n"),
+        (
+            "batch = 2\n\n[night]\n# since_days = 1\nnotify = false\n",
+            "since_days = 30\nbatch = 2\n\n[night]\n# since_days = 1\nnotify = false\n",
+        ),
+    ],
+)
+def test_a_setting_is_remembered(home: Path, before: str, after: str) -> None:
+    """It stands in the file, whatever else does; the file still says what it said."""
+    path = config_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(before)
+    remember("since_days", 30)
+    assert path.read_text() == after
+    assert load_config().since_days == 30
+    remember("since_days", "all")
+    assert load_config().since_days is None
+
+
+def test_init_remembers_how_far_back(home: Path) -> None:
+    """`memory init --since-days`; what is no number is refused before anything is made."""
+    done = CliRunner().invoke(cli.app, ["init", "--since-days", "soon"])
+    assert isinstance(done.exception, ConfigFault) and not (home / "MemoryVault").exists()
+    assert CliRunner().invoke(cli.app, ["init", "--since-days", "90"]).exit_code == 0
+    assert load_config().since_days == 90
+    assert CliRunner().invoke(cli.app, ["init"]).exit_code == 0
+    assert load_config().since_days == 90

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,18 +36,34 @@ JsonLinesOption = Annotated[
 ]
 
 
-def init(vault: VaultOption = None) -> None:
+def init(
+    since_days: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAYS|all",
+            help="How many days back the first night looks; a terminal is asked. What is older "
+            "is the backlog, which scheduled nights take after the news.",
+        ),
+    ] = None,
+    vault: VaultOption = None,
+) -> None:
     """Make the vault: folders, Meta pages, a git repository. Safe to repeat.
 
     Example: memory init --vault ~/MemoryVault
     """
-    from pipeline.config import load_config
+    from pipeline.config import load_config, remember
     from pipeline.history import History
     from pipeline.resources import folder
     from pipeline.store import Store
     from pipeline.vault import Vault
 
-    config = load_config(vault=vault)
+    config = load_config(vault=vault, since_days=since_days)
+    if since_days is None and sys.stdin.isatty() and not config.store_path.is_file():
+        usual = "all" if config.since_days is None else str(config.since_days)
+        since_days = typer.prompt("How many days back shall the first night look?", default=usual)
+        config = load_config(vault=vault, since_days=since_days)
+    if since_days is not None:
+        remember("since_days", "all" if config.since_days is None else config.since_days)
     Store(config.store_path).close()
     history = History(config.vault)
     seeded = Vault(config.vault).seed(folder("vault_meta"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -43,6 +45,8 @@ def by_hand(config: Config, wish: Wish) -> None:
             problems.append(
                 f"the last run was killed ({killed}); this one goes on where it stopped"
             )
+        if wish.scheduled and (quiet := _silence(config)):
+            problems.append(quiet)
         if not wish.trust_clock:
             _refuse_wrong_clock(config)
         if wish.dry_run:
@@ -92,6 +96,16 @@ def at_night(config: Config, wish: Wish, at: str) -> None:
         if config.night.notify and not isinstance(error, typer.Exit):
             notify("The night's run failed", str(error), ask)
         raise
+
+
+def _silence(config: Config) -> str:
+    """What the changelog has to tell of nights that were missed or failed before this one."""
+    from pipeline import assemble
+    from pipeline.silence import silence
+
+    now = assemble.utc_now()
+    told = silence(config.store_path, config.lock_path, now, environ=os.environ, home=Path.home())
+    return told.removeprefix("nightly-memory: ")
 
 
 def _made_anew(config: Config) -> list[str]:
