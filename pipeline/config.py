@@ -377,10 +377,7 @@ def remember(key: str, value: str | int) -> None:
         # keys of no table stand before the first one
         head, table, rest = text.partition("\n[") if not text.startswith("[") else ("", "", text)
         found = re.compile(rf"^{key}\s*=.*\n?", re.MULTILINE)
-        if found.search(head):
-            head = found.sub(lambda _: line, head, count=1)
-        else:
-            head = line + head
+        head = found.sub(lambda _: line, head, count=1) if found.search(head) else line + head
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(head + table + rest, encoding="utf-8")
     except OSError as error:
