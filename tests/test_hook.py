@@ -94,11 +94,10 @@ def test_edits_of_a_file_are_one_observation(project: Project) -> None:
     edit(project, "beds.py", 13, 2)
     edit(project, "fence.py", 1, 1)
     edit(project, "beds.py", 40, 1)
-    found = [(row["title"], row["subtitle"], row["content"]) for row in rows(project)]
-    assert found == [
-        ("Edited beds.py", "lines 10-14, 40-40", "3 edits"),
-        ("Edited fence.py", "lines 1-1", ""),
-    ]
+    beds, fence = rows(project)
+    assert (beds["title"], beds["subtitle"]) == ("Edited beds.py", "lines 10-14, 40-40")
+    assert beds["content"].startswith("3 edits, the last at ")
+    assert (fence["title"], fence["subtitle"]) == ("Edited fence.py", "lines 1-1")
     assert project.ask("doctor")["problems"] == []
 
 
@@ -186,6 +185,18 @@ def test_the_list_of_to_dos_is_one_observation(project: Project) -> None:
     (row,) = rows(project)
     assert (row["title"], row["subtitle"]) == ("To do: bed 1", "1 of 2 done")
     assert row["content"] == "[x] bed 0\n[>] bed 1"
+
+
+def test_the_files_edited_last_are_those_in_progress(project: Project) -> None:
+    """Though they were begun first, and with the lines that were edited last."""
+    for number in range(12):
+        edit(project, f"bed_{number}.py", 1, 1)
+    for start in range(1000, 0, -100):
+        edit(project, "bed_0.py", start, 5)
+    fire(project, "PreCompact", trigger="auto")
+    files = json.loads(project.call("export")[1])["checkpoints"][0]["files_in_progress"]
+    assert [one["path"] for one in files[:2]] == ["bed_0.py", "bed_11.py"]
+    assert files[0]["lines"].endswith("200-204, 100-104")
 
 
 def test_secrets_and_private_spans_are_not_kept(project: Project) -> None:

@@ -29,6 +29,8 @@ _LOOK_BACK = 300  # observations of a session
 _RANGES = 8  # of lines, in an observation of edits
 _FILES = 10  # in progress
 _RANGE = re.compile(r"(\d+)-(\d+)")
+_COUNT = re.compile(r"(\d+) edits")
+_LAST = re.compile(r"edits, the last at (\S+)")
 
 
 def steps(event: str, payload: Mapping[str, Any], place: Place, at: int) -> list[Step]:
@@ -176,10 +178,13 @@ def _joined(store: ProjectStore, session: int, step: Step) -> bool:
             store.observations.edit(row["id"], changes)
             return True
         if step["group"] == EDIT and row["files"] == list(step["files"]) and _is_edit(row):
-            ranges = _merged(f"{row['subtitle']} {step['subtitle']}")
-            count = int((re.match(r"(\d+) edits", row["content"]) or ["", "1"])[1]) + 1
-            told = f"lines {ranges}" if ranges else ""
-            store.observations.edit(row["id"], {"subtitle": told, "content": f"{count} edits"})
+            ranges = _merged(row["subtitle"], step["subtitle"])
+            count = int((_COUNT.match(row["content"]) or ["", "1"])[1]) + 1
+            changes = {
+                "subtitle": f"lines {ranges}" if ranges else "",
+                "content": f"{count} edits, the last at {times.iso(store.clock())}",
+            }
+            store.observations.edit(row["id"], changes)
             return True
     return False
 
@@ -188,15 +193,30 @@ def _is_edit(row: Mapping[str, Any]) -> bool:
     return row["title"].endswith(row["file_path"]) and row["type"] in ("change", "feature")
 
 
-def _merged(text: str) -> str:
-    """Ranges of lines, those that touch as one, the last ones if they are many."""
-    merged: list[list[int]] = []
-    for first, last in sorted((int(a), int(b)) for a, b in _RANGE.findall(text)):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1][1] = max(merged[-1][1], last)
-        else:
-            merged.append([first, last])
-    return ", ".join(f"{first}-{last}" for first, last in merged[-_RANGES:])
+def _merged(old: str, new: str) -> str:
+    """Ranges of lines, the last edited at the end; an old one that a new one touches is in it."""
+    ranges = [(int(first), int(last)) for first, last in _RANGE.findall(old)]
+    for first, last in ((int(first), int(last)) for first, last in _RANGE.findall(new)):
+        touched = [one for one in ranges if one[0] <= last + 1 and first <= one[1] + 1]
+        ranges = [one for one in ranges if one not in touched]
+        ranges.append((min(first, *(one[0] for one in touched)) if touched else first,
+                       max(last, *(one[1] for one in touched)) if touched else last))  # fmt: skip
+    return ", ".join(f"{first}-{last}" for first, last in ranges[-_RANGES:])
+
+
+def _edited(rows: Sequence[Mapping[str, Any]]) -> list[FileInProgress]:
+    """The files that were edited, the last edited first, with their lines."""
+    last = {
+        row["id"]: (_LAST.search(row["content"]) or ["", row["created_at"]])[1]
+        for row in rows
+        if row["file_path"] and _is_edit(row)
+    }
+    told: dict[str, str] = {}
+    for row in sorted(
+        (row for row in rows if row["id"] in last), key=lambda row: last[row["id"]], reverse=True
+    ):
+        told.setdefault(row["file_path"], row["subtitle"].removeprefix("lines "))
+    return [FileInProgress(path, lines) for path, lines in [*told.items()][:_FILES]]
 
 
 def _tests_failed(store: ProjectStore, session: int) -> bool:
@@ -219,10 +239,6 @@ def _checkpoint(store: ProjectStore, session: int, step: Step, place: Place) -> 
     marked = todo["content"].splitlines() if todo else []
     doing = [line[4:] for line in marked if line.startswith("[>]")]
     left = [line[4:] for line in marked if line.startswith("[ ]")]
-    edited: dict[str, str] = {}
-    for row in rows:
-        if row["file_path"] and _is_edit(row):
-            edited.setdefault(row["file_path"], row["subtitle"].removeprefix("lines "))
     last = asked[0]["prompt"] if asked else ""
     store.checkpoints.add(
         NewCheckpoint(
@@ -231,7 +247,7 @@ def _checkpoint(store: ProjectStore, session: int, step: Step, place: Place) -> 
             task=doing[0] if doing else last,
             progress=todo["subtitle"] if todo else "",
             summary="; ".join(left),
-            files=tuple(FileInProgress(path, lines) for path, lines in [*edited.items()][:_FILES]),
+            files=tuple(_edited(rows)),
             linear_issue=key_of_branch(place.branch)
             or store.sessions.get(session)["linear_issue"]
             or "",
