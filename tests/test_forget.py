@@ -123,6 +123,10 @@ def test_every_byte_is_gone_with_the_sentences(config: Config, home: Path) -> No
     assert any(place.endswith(".jsonl") and str(home) in place for place in places)
     assert any(place.endswith(".git") for place in places)
     assert len(places) == 2
+    store = Store(config.store_path)
+    assert store.soundness.orphans() == []
+    assert store.soundness.indexes_out_of_step() == []
+    store.close()
     log = (config.log_dir / "20261128-030000.log").read_text()
     assert log == "2026-11-28 ended: done\n"
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pipeline import sqlite
 from pipeline.archive import Archive
 from pipeline.config import Config
 from pipeline.errors import StoreFault, VaultFault
@@ -113,6 +114,11 @@ def _build(
         if lost := store.restoring.close_ranks():
             found.problems.append(f"{lost} records were left out: what they belong to is lost")
         return store.restoring.counts()
+    except sqlite.Error as error:
+        raise StoreFault(
+            f"{config.store_path} cannot be made anew: {error}",
+            mend="free some space; what stands there is as it was",
+        ) from error
     finally:
         store.close()
 

@@ -134,6 +134,11 @@ class Forgetting:
             self._erase_reports(chunks, convs, said)
             # worked out of pages and chunks, whose words are in it; it is worked out again
             self._connection.execute("DELETE FROM derived")
+            # a chunk that is never read again cannot be folded twice
+            self._connection.executemany(
+                "DELETE FROM synthesized_bucket_chunks WHERE chunk_id = ?",
+                [(chunk,) for chunk in chunks],
+            )
             for conv in convs:
                 self._connection.execute(
                     "UPDATE source_files SET conv = NULL WHERE conv = ?", (conv,)
