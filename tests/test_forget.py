@@ -370,6 +370,18 @@ def test_the_search_finds_what_was_missed(config: Config) -> None:
     assert any(place.endswith("notes.txt") for place, _ in told["left"])
 
 
+def test_the_export_it_came_in_is_named(config: Config, tmp_path: Path) -> None:
+    """An export holds many conversations; the imported files of its source may hold this one."""
+    export = tmp_path / "conversations.json"
+    export.write_text("[]")
+    store = Store(config.store_path, config.journal_dir)
+    store.conversations.remember_import(export, "pi", NIGHT)
+    store.journal.write()
+    store.close()
+    told = json.loads(memory("forget", conv_of(config), "--yes", "--json", code=9))
+    assert any(place == str(export) for place, _ in told["left"])
+
+
 def test_nothing_is_left_where_nothing_is(home: Path) -> None:
     """Without a vault that cites it and with the transcript gone, the exit code is 0."""
     write_sessions(home)

@@ -11,27 +11,23 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 from pipeline.archive import Archive
 from pipeline.chronicle import CHANGELOG
 from pipeline.config import Config
 from pipeline.errors import ConfigFault, StoreFault, VaultFault
-from pipeline.footnotes import citations_of
 from pipeline.gates import section_words
 from pipeline.history import Commit, History
 from pipeline.keeping.asides import BEFORE
-from pipeline.keeping.backing_up import known_backups, walk
+from pipeline.keeping.backing_up import walk
+from pipeline.keeping.pages import Cited, as_read, citing, resting_on
+from pipeline.keeping.proving import holding, left_outside
 from pipeline.keeping.searching import Needles, pieces
 from pipeline.keeping.striking import strike, strike_lines
-from pipeline.markdown import parse
 from pipeline.policy import load_policy
-from pipeline.prose import reading
 from pipeline.publish import Press, digest, heal, publish
 from pipeline.records import Conversation
 from pipeline.store import Store
@@ -44,8 +40,6 @@ _CITATION = re.compile(r"(?:conv:)?(?P<conv>[0-9a-f]{8,32})", re.IGNORECASE)
 _ARTICLES, _TALK, _BUCKETS = "articles/", "Talk/", "Meta/Buckets.md"
 _LEAST = 3  # characters of a text that is looked for; every conversation holds one of less
 _MANY = 200  # conversations that git is asked for at once
-# tables that know what stands in the vault's pages
-_KNOWN_OF_PAGES = ("written_sentences", "merged", "led", "told", "buckets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +49,6 @@ class Wanted:
     conv: str = ""
     match: str = ""
     project: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """A page of the vault that tells of it. sentences: those that rest on nothing else.
-
-    quotes: its words stand there, beside the conversation's id.
-    """
-
-    path: str
-    sentences: tuple[str, ...]
-    quotes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +121,7 @@ class Forgetter:
         made = Plan(
             conversations=tuple(one for one in found if one is not None),
             others=tuple(conv for conv in convs if self._store.conversations.find(conv) is None),
-            pages=tuple(self._cited(convs, needles)),
+            pages=tuple(citing(self._config.vault, convs, needles)),
             commits=tuple(commits),
             deleted=tuple(self._whole_files(convs)),
             needles=needles,
@@ -190,39 +172,8 @@ class Forgetter:
         for sha, paths in self._history.files([c.sha for c in commits]).items() if commits else ():
             for path in paths:
                 if path.startswith(_ARTICLES):
-                    page = parse(self._history.show(sha, path) or "")
-                    for block in page.blocks:
-                        for sentence in block.sentences:
-                            cited = citations_of(page, sentence.marks)
-                            if cited and all(one.conv in convs for one in cited):
-                                found.append(sentence.text)
+                    found += resting_on(self._history.show(sha, path) or "", convs)
         return found
-
-    def _cited(self, convs: Sequence[str], needles: Needles) -> Iterator[Cited]:
-        """Pages of the vault that cite these conversations, or quote them."""
-        for path, text in self._pages():
-            page = parse(text)
-            quotes = _quotes(text, needles)
-            if not quotes and not any(f"conv:{conv}" in text for conv in convs):
-                continue
-            alone = []
-            for block in page.blocks:
-                for sentence in block.sentences:
-                    cited = citations_of(page, sentence.marks)
-                    if cited and all(one.conv in convs for one in cited):
-                        alone.append(sentence.text)
-            yield Cited(path, tuple(alone), quotes)
-
-    def _pages(self) -> Iterator[tuple[str, str]]:
-        if not self._has_vault:
-            return
-        for path in walk(self._config.vault, (self._config.vault / ".git",)):
-            if path.suffix == ".md" and not path.is_symlink():
-                with suppress(OSError, UnicodeDecodeError):
-                    yield (
-                        path.relative_to(self._config.vault).as_posix(),
-                        path.read_bytes().decode("utf-8"),
-                    )
 
     def _whole_files(self, convs: Sequence[str]) -> Iterator[Path]:
         """What cannot be changed in part: damaged files, and databases that were moved aside."""
@@ -232,7 +183,7 @@ class Forgetter:
             yield from sorted(self._config.archive_dir.rglob(f"{conv}.*.damaged"))
 
     def _stands_somewhere(self, plan: Plan) -> bool:
-        return bool(plan.pages) or any(self._holding(plan.needles))
+        return bool(plan.pages) or any(holding(self._config, self._store, plan.needles))
 
     # ------------------------------------------------------------------ the deed
 
@@ -257,11 +208,16 @@ class Forgetter:
             path.unlink(missing_ok=True)
         for log in self._logs():
             _strike_log(log, needles)
-        standing = self._standing()
+        standing = {
+            PurePosixPath(path).stem: text
+            for path, text in as_read(self._config.vault)
+            if path.startswith(_ARTICLES)
+        }
         store.forgetting.erase(convs, needles.said, lambda stem: standing.get(stem, ""))
         store.journal.rewrite()
         store.forgetting.clean()
-        done.left += self._left(plan, transcripts)
+        done.left += holding(self._config, store, needles)
+        done.left += left_outside(self._config, convs, needles, transcripts, len(plan.commits))
         store.forgetting.finish(convs)
         store.journal.write()
         return done
@@ -302,6 +258,7 @@ class Forgetter:
                 return  # the user's
             if after == text:
                 return
+            self._store.forgetting.cut_down(folding.stem)
             publish(
                 self._press,
                 PageFile(path, known, after),
@@ -314,79 +271,11 @@ class Forgetter:
         except (ChangedUnderneath, VaultFault) as fault:
             done.kept.append((path, "", str(fault)))
             return
-        if folding.stem:
-            self._store.forgetting.rewritten(folding.stem, run)
         done.struck[path] = len(struck)
-
-    def _as_read(self) -> Iterator[tuple[str, str]]:
-        """Every page of the vault, with its text as it stands and as a reader sees it."""
-        for path, text in self._pages():
-            said = (s.text for block in parse(text).blocks for s in block.sentences)
-            yield path, "\n".join([text, reading(text), *said])
-
-    def _standing(self) -> dict[str, str]:
-        """The text of every article, by stem."""
-        return {
-            PurePosixPath(path).stem: text
-            for path, text in self._as_read()
-            if path.startswith(_ARTICLES)
-        }
 
     def _logs(self) -> list[Path]:
         folder = self._config.log_dir
         return [path for path in walk(folder) if path.is_file() and not path.is_symlink()]
-
-    # ------------------------------------------------------------------ the proof
-
-    def _holding(self, needles: Needles) -> Iterator[tuple[str, str]]:
-        """Every place of ours where a piece stands: tables, then files."""
-        # what stands in the vault is known there, and told of as the vault's
-        standing = needles.without(needles.in_texts(text for _, text in self._as_read()))
-        tables = [
-            table
-            for table, values in groupby(self._store.forgetting.cells(), itemgetter(0))
-            if (standing if table in _KNOWN_OF_PAGES else needles).in_texts(v for _, v in values)
-        ]
-        yield from ((f"{self._store.path} ({table})", "do it again") for table in tables)
-        config = self._config
-        folders = (config.cache_dir, config.data_dir, config.log_dir)
-        files = dict.fromkeys(
-            path for folder in folders for path in walk(folder, (config.models_dir, config.vault))
-        )
-        for path in files:
-            if path.is_symlink():
-                continue
-            of_tables = path.parent == config.journal_dir or path.name.startswith(
-                self._store.path.name
-            )
-            try:
-                found = (standing if of_tables else needles).in_file(path)
-            except OSError as error:
-                yield str(path), f"it cannot be read: {error}"
-                continue
-            if found and not (tables and path.name.startswith(self._store.path.name)):
-                yield str(path), "do it again, or delete the file"
-
-    def _left(self, plan: Plan, transcripts: Sequence[str]) -> Iterator[tuple[str, str]]:
-        yield from self._holding(plan.needles)
-        for transcript in transcripts:
-            if Path(transcript).is_file():
-                yield transcript, "the agent's own transcript: delete it there"
-        for cited in self._cited(plan.convs, plan.needles):
-            if cited.sentences:
-                yield cited.path, "--from-articles strikes out what rests on nothing else"
-            elif cited.quotes:
-                yield cited.path, "it quotes the conversation: edit it by hand"
-        if plan.commits:
-            yield (
-                str(self._config.vault / ".git"),
-                f"{len(plan.commits)} commits of the vault hold it",
-            )
-        for kept in known_backups(self._config):
-            yield str(kept), "a backup: make a new one, delete this one"
-        for place in (self._config.data_dir, self._config.vault):
-            for aside in sorted(place.parent.glob(f"{place.name}{BEFORE}*")):
-                yield str(aside), "moved aside by `memory restore`: delete it"
 
 
 def history_advice(vault: Path) -> list[str]:
@@ -395,7 +284,7 @@ def history_advice(vault: Path) -> list[str]:
         "the commits of the vault keep what they held; only you can rewrite them, and every copy",
         "of the repository keeps them until it is rewritten or cloned anew:",
         "  1. memory backup",
-        "  2. write each sentence listed above on a line of its own, followed by ==>, into FILE",
+        "  2. write each title and sentence listed above into FILE, one a line, followed by ==>",
         f"  3. git -C '{vault}' filter-repo --force --replace-text FILE",
         f"  4. git -C '{vault}' reflog expire --expire=now --all",
         f"  5. git -C '{vault}' gc --prune=now",
@@ -413,11 +302,6 @@ def _as_written(match: str, texts: Sequence[str]) -> list[bytes]:
     # as it stands in the archive and the journal
     found |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in found}
     return [one.encode("utf-8", "surrogatepass") for one in found]
-
-
-def _quotes(text: str, needles: Needles) -> bool:
-    """Whether a page quotes it, escapes of Markdown aside."""
-    return needles.said(text) or needles.said(reading(text))
 
 
 def _strike_log(path: Path, needles: Needles) -> None:

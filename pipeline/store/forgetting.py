@@ -87,14 +87,20 @@ class Forgetting:
         return (row["text"] for row in rows if row["conv"] not in convs)
 
     def transcripts(self, convs: Sequence[str]) -> list[str]:
-        """Paths of the files that these conversations were read from."""
+        """Paths of the files that these conversations were read from, or may have been.
+
+        An export holds many, and it is not known of each in which it stood.
+        """
         paths: list[str] = []
         for conv in convs:
             rows = self._connection.execute(
-                "SELECT path FROM source_files WHERE conv = ? ORDER BY path", (conv,)
+                """SELECT path FROM source_files WHERE conv = ?1 UNION
+                   SELECT path FROM imported JOIN conversations USING (source) WHERE conv = ?1
+                   ORDER BY path""",
+                (conv,),
             )
             paths += [row["path"] for row in rows]
-        return paths
+        return list(dict.fromkeys(paths))
 
     # ------------------------------------------------------------------ forgetting
 
@@ -145,11 +151,9 @@ class Forgetting:
                 )
                 self._connection.execute("DELETE FROM conversations WHERE conv = ?", (conv,))
 
-    def rewritten(self, stem: str, run: str) -> None:
-        """The article was cut on purpose: how long it was before is no measure any more."""
-        self._connection.execute(
-            "DELETE FROM article_words WHERE stem = ? AND run != ?", (stem, run)
-        )
+    def cut_down(self, stem: str) -> None:
+        """The article is about to be cut on purpose: how long it was is no measure any more."""
+        self._connection.execute("DELETE FROM article_words WHERE stem = ?", (stem,))
 
     def clean(self) -> None:
         """Overwrite what is free, make the search indexes anew, empty the WAL.

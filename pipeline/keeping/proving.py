@@ -1,0 +1,74 @@
+"""Whether anything of a forgotten conversation is left, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from pipeline.config import Config
+from pipeline.keeping.asides import BEFORE
+from pipeline.keeping.backing_up import known_backups, walk
+from pipeline.keeping.pages import as_read, citing
+from pipeline.keeping.searching import Needles
+from pipeline.store import Store
+
+# tables that know what stands in the vault's pages
+_KNOWN_OF_PAGES = ("written_sentences", "merged", "led", "told", "buckets")
+
+
+def holding(config: Config, store: Store, needles: Needles) -> Iterator[tuple[str, str]]:
+    """Every place of ours where a piece stands, with what to do: tables, then files, unpacked."""
+    # what stands in the vault is known there, and told of as the vault's
+    standing = needles.without(needles.in_texts(text for _, text in as_read(config.vault)))
+    tables = [
+        table
+        for table, values in groupby(store.forgetting.cells(), itemgetter(0))
+        if (standing if table in _KNOWN_OF_PAGES else needles).in_texts(v for _, v in values)
+    ]
+    yield from ((f"{store.path} ({table})", "do it again") for table in tables)
+    folders = (config.cache_dir, config.data_dir, config.log_dir)
+    files = dict.fromkeys(
+        path for folder in folders for path in walk(folder, (config.models_dir, config.vault))
+    )
+    for path in files:
+        of_store = path.name.startswith(store.path.name)
+        if path.is_symlink() or (tables and of_store):
+            continue
+        mild = of_store or path.parent == config.journal_dir
+        try:
+            found = (standing if mild else needles).in_file(path)
+        except OSError as error:
+            yield str(path), f"it cannot be read: {error}"
+            continue
+        if found:
+            yield str(path), "do it again, or delete the file"
+
+
+def left_outside(
+    config: Config,
+    convs: Collection[str],
+    needles: Needles,
+    transcripts: Sequence[str],
+    commits: int,
+) -> Iterator[tuple[str, str]]:
+    """What is not ours to change and holds it still, with what to do.
+
+    transcripts: the files it was read from. commits: how many of the vault's tell of it.
+    """
+    for transcript in transcripts:
+        if Path(transcript).is_file():
+            yield transcript, "the agent's own transcript: delete it there"
+    for cited in citing(config.vault, convs, needles):
+        if cited.sentences:
+            yield cited.path, "--from-articles strikes out what rests on nothing else"
+        elif cited.quotes:
+            yield cited.path, "it quotes the conversation: edit it by hand"
+    if commits:
+        yield str(config.vault / ".git"), f"{commits} commits of the vault hold it"
+    for kept in known_backups(config):
+        yield str(kept), "a backup: make a new one, delete this one"
+    for place in (config.data_dir, config.vault):
+        for aside in sorted(place.parent.glob(f"{place.name}{BEFORE}*")):
+            yield str(aside), "moved aside by `memory restore`: delete it"
