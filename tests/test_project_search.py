@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[ProjectStore]:
 
 def _add(store: ProjectStore, title: str, age: float = 1, **more: object) -> int:
     new = NewObservation(type=str(more.pop("kind", "change")), title=title, **more)  # type: ignore[arg-type]
-    return store.observations.add(NewObservation(**{**vars(new), "at": int(NOW - age * DAY)}))
+    return store.observations.add(new._replace(at=int(NOW - age * DAY)))
 
 
 def _find(store: ProjectStore, query: str, limit: int = 10, **filters: object) -> list[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import StoreFault
 from pipeline.project import machine, place, spool, times
@@ -17,12 +15,7 @@ from pipeline.project.store import PATIENCE, ProjectStore
 from pipeline.project.vocabulary import TYPES, Clean
 
 
-def _standard_input() -> str:
-    return sys.stdin.read()
-
-
-@dataclass(frozen=True)
-class Flag:
+class Flag(NamedTuple):
     """An argument of a command: an option if its name begins with `--`, else a positional one.
 
     kind: str, int, float or bool (a switch). many: it may be given more than once.
@@ -46,8 +39,7 @@ class Flag:
         return self.name.startswith("--")
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What a command found or did. data: for --json. lines: for a reader. warnings: for stderr.
 
     as_json: JSON was asked for by another flag than --json. written: it was printed already.
@@ -60,16 +52,22 @@ class Answer:
     written: bool = False
 
 
-@dataclass
 class Call:
     """One command being carried out: its arguments, and where it is called from."""
 
-    values: Mapping[str, Any]
-    cwd: Path
-    environ: Mapping[str, str]
-    home: Path
-    read_input: Callable[[], str] = field(default=_standard_input)
-    clock: times.Clock = times.now
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        cwd: Path,
+        environ: Mapping[str, str],
+        home: Path,
+        clock: times.Clock = times.now,
+    ) -> None:
+        self.values = values
+        self.cwd = cwd
+        self.environ = environ
+        self.home = home
+        self.clock = clock
 
     def __getitem__(self, key: str) -> Any:
         return self.values.get(key)
@@ -130,8 +128,7 @@ class Call:
                 write(self.place.database, self.clean, [], patience=PATIENCE)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command. help: a sentence. example: what follows the program's name.
 
     run: the function in this package that does it, as `module.function`: a command loads what it

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.project import times
 from pipeline.project.observations import NewObservation, Observations
@@ -16,16 +15,14 @@ from pipeline.sqlite import transaction
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class FileInProgress:
+class FileInProgress(NamedTuple):
     """A file that was being worked on; lines: as they are spoken of ("12-40"), "" if unknown."""
 
     path: str
     lines: str = ""
 
 
-@dataclass(frozen=True)
-class NewCheckpoint:
+class NewCheckpoint(NamedTuple):
     """A checkpoint to be stored. percent: of the context in use. handoff_file: "" for none."""
 
     level: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.project import resume
 from pipeline.project.place import Place
@@ -25,8 +24,7 @@ _MORE = (
 )
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """The context of a project. text: Markdown. The rest is what it tells of, as rows."""
 
     text: str
@@ -60,7 +58,7 @@ def context(
     critical = [
         row
         for row in store.observations.recent(
-            replace(filters, concepts=filters.concepts or (CRITICAL, CONTINUATION)), limit
+            filters._replace(concepts=filters.concepts or (CRITICAL, CONTINUATION)), limit
         )
         if state is None or row["checkpoint_id"] != state["checkpoint"] or not _tells(row)
     ]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import UnknownIdFault
 from pipeline.project import times
@@ -18,8 +17,7 @@ from pipeline.sqlite import transaction
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class NewIteration:
+class NewIteration(NamedTuple):
     """An iteration to be stored. session: the name of the loop it belongs to."""
 
     session: str

@@ -9,17 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _APP = "nightly-memory"
 _PREFIX = "MEMORY_"
 _REGISTER = "projects.txt"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What of the configuration a project's store needs.
 
     cache_dir, data_dir, vault: folders, there or not. types: kinds of observations beside the
@@ -29,9 +27,9 @@ class Settings:
     cache_dir: Path
     data_dir: Path
     vault: Path
-    types: tuple[str, ...] = ()
-    redaction: Mapping[str, Any] = field(default_factory=dict)
-    ignored: tuple[str, ...] = ()
+    types: tuple[str, ...]
+    redaction: Mapping[str, Any]
+    ignored: tuple[str, ...]
 
 
 def settings(environ: Mapping[str, str], home: Path) -> Settings:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.project.observations import Row, as_row
 from pipeline.sqlite import reading
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """The observations of one session, or of one day outside of any.
 
     name: the session's, the same every night. title: what it was about, "" if unknown. folder:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.project.linear import keys
 from pipeline.project.resume import ERROR
@@ -57,8 +56,7 @@ _KINDS = {"fix": "bugfix", "feat": "feature", "refactor": "refactor", "perf": "r
 _KIND = re.compile(r"(\w+)(?:\([^)]*\))?!?: ")
 
 
-@dataclass(frozen=True)
-class Noticed:
+class Noticed(NamedTuple):
     """An observation that a rule makes. group: EDIT or TODO, which are one as long as they go on.
 
     tests: whether a run of tests passed, None for anything else; one that passed is worth keeping

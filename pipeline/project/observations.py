@@ -6,8 +6,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import ConfigFault, UnknownIdFault
 from pipeline.project import times
@@ -20,8 +19,7 @@ TITLE = 300  # characters at most; a title stands in lists
 _MANY = 500  # parameters of one statement
 
 
-@dataclass(frozen=True)
-class NewObservation:
+class NewObservation(NamedTuple):
     """An observation to be stored. at: milliseconds, None for now. linear_issue: "" for none."""
 
     type: str

@@ -6,8 +6,8 @@ Git's own files are read; no process is started.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 FOLDER = ".anvil"
 FILE = "memory.db"
@@ -15,8 +15,7 @@ VARIABLE = "ANVIL_MEMORY_DB"
 _EXCLUDED = f"/{FOLDER}/"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """The project that a folder belongs to.
 
     root: the project's folder, for every worktree the main one. database: its store's file, which
@@ -43,8 +42,7 @@ class Place:
         return path
 
 
-@dataclass(frozen=True)
-class _Repository:
+class _Repository(NamedTuple):
     """top: the folder with `.git` in it. git: its git folder. common: that of all worktrees."""
 
     top: Path

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from pipeline.errors import ConfigFault
 from pipeline.project import context as contexts
 from pipeline.project import linear, machine, place, times
@@ -56,7 +54,7 @@ def context(call: Call) -> Answer:
             budget=_count("--budget", call["budget"], BUDGET),
             resuming=bool(call["resume"]),
         )
-    data = asdict(made)
+    data = made._asdict()
     if form == "json":
         return Answer(data, [], as_json=True)
     text = made.injected if form == "inject" else made.text

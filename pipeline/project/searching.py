@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import ConfigFault
 from pipeline.project import times
@@ -22,8 +21,7 @@ _AGE_WEIGHT = 0.4  # of the score at most, for what is very old
 Hit = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Filters:
+class Filters(NamedTuple):
     """What a row must be to count. Empty fields let all pass; times in milliseconds, inclusive.
 
     types, concepts: any of them. file: a part of the path of any of its files.

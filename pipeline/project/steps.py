@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ def steps(event: str, payload: Mapping[str, Any], place: Place, at: int) -> list
         )
         if noticed is None:
             return []
-        return [{"do": "observe", **common, **asdict(_relative(noticed, place))}]
+        return [{"do": "observe", **common, **_relative(noticed, place)._asdict()}]
     if event in ("Stop", "SessionEnd"):
         return [{"do": "end", **common}]
     if event == "PreCompact":
@@ -276,4 +275,4 @@ def _relative(noticed: Noticed, place: Place) -> Noticed:
     title = noticed.title
     for absolute, relative in zip(noticed.files, files, strict=True):
         title = title.replace(absolute, relative)
-    return Noticed(**{**asdict(noticed), "files": files, "title": title})
+    return noticed._replace(files=files, title=title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,7 @@ def _content(call: Call) -> str:
     if call["content_file"] is None:
         return call["content"] or ""
     if call["content_file"] == "-":
-        return call.read_input()
+        return sys.stdin.read()
     path = call.cwd / Path(call["content_file"]).expanduser()
     try:
         return path.read_text("utf-8", errors="replace")

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from pipeline.redact.again import Remembered
 from pipeline.redact.blocks import private_keys
@@ -25,8 +25,7 @@ from pipeline.redact.shapes import SHAPES
 __all__ = ["Redacted", "Remembered", "redact"]
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
+class Redacted(NamedTuple):
     """The text without its secrets, how many of each kind were taken out, and each with its kind.
 
     taken: to find them again where nothing announces them; never to be written anywhere.

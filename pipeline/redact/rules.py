@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from re import Match, Pattern
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 _MARK_OPENS = "[REDACTED:"
 _LONGEST_MARK = 40
@@ -17,8 +16,7 @@ _MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,29}\]")
 Span = tuple[int, int, str]  # start, end, kind
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """`pattern` matches; its group "secret", or all of it, goes if `judge` agrees.
 
     hints: the pattern can match only a text with one of these in it, compared in lower case; with
