@@ -28,7 +28,7 @@ from pipeline.records import Bucket
 from pipeline.review.deciding import accept, find, reject
 from pipeline.review.undoing import undo
 from pipeline.store import Store
-from pipeline.store.journal import frames, journal_files
+from pipeline.store.journal import CutOff, frames, journal_files
 from tests.support_night import (
     NIGHT,
     Night,
@@ -349,11 +349,26 @@ def test_a_journal_that_lost_its_end_keeps_its_beginning(lived_in: Config, home:
 def test_the_end_that_a_kill_cut_off_is_no_damage(config: Config) -> None:
     """Half of the last write is passed over: the database would have written it again."""
     path = journal_files(config.journal_dir)[-1]
-    rows = list(frames(path))
+    whole = list(frames(path))
     path.write_bytes(path.read_bytes()[:-7])
-    assert list(frames(path)) == rows[:-1]
+    kept = []
+    with pytest.raises(CutOff):
+        for frame in frames(path):
+            kept.append(frame)
+    assert kept == whole[:-1]
     lose(config)
     assert rebuild(config).problems == ()
+
+
+def test_what_a_disk_cut_off_is_not_folded_twice(config: Config) -> None:
+    """Of the only file there is the first write alone: the commits tell the rest."""
+    pages = files(config.vault / "articles")
+    (path,) = journal_files(config.journal_dir)
+    path.write_bytes(path.read_bytes()[:200])
+    lose(config)
+    assert any("trailers" in problem for problem in rebuild(config).problems)
+    run_night(config, at=NIGHT + DAY)
+    assert files(config.vault / "articles") == pages
 
 
 # ------------------------------------------------------------------ the journal itself

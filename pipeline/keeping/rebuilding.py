@@ -20,7 +20,7 @@ from pipeline.history import History
 from pipeline.keeping.adopting import adopt
 from pipeline.keeping.asides import move_aside
 from pipeline.store import Store
-from pipeline.store.journal import frames, journal_files
+from pipeline.store.journal import CutOff, frames, journal_files
 
 Clock = Callable[[], datetime]
 
@@ -42,6 +42,7 @@ class Rebuilt:
 class _Findings:
     problems: list[str] = field(default_factory=list)
     journal_is_damaged: bool = False
+    journal_is_cut_off: bool = False
 
 
 def rebuild(
@@ -109,7 +110,11 @@ def _build(
     try:
         _replay(store, config, found, dry_run=dry_run)
         _read_archive(store, Archive(config.archive_dir), found, dry_run=dry_run)
-        if found.journal_is_damaged or not journal_files(config.journal_dir):
+        if (
+            found.journal_is_damaged
+            or found.journal_is_cut_off  # by a kill, or by a disk that lost what came after
+            or not journal_files(config.journal_dir)
+        ):
             _adopt(store, config, found, at)
         if lost := store.restoring.close_ranks():
             found.problems.append(f"{lost} records were left out: what they belong to is lost")
@@ -128,6 +133,8 @@ def _replay(store: Store, config: Config, found: _Findings, *, dry_run: bool) ->
         try:
             for frame in frames(path):
                 store.restoring.replay(frame)
+        except CutOff:
+            found.journal_is_cut_off = True
         except StoreFault as fault:
             found.problems.append(str(fault))
             found.journal_is_damaged = True

@@ -27,6 +27,14 @@ FORMAT = 1  # of a frame's first line; raise it when a line changes its meaning
 _SUFFIX = ".jsonl.zst"
 
 
+class CutOff(StoreFault):
+    """The last write to a file is not whole, as a kill leaves it.
+
+    Its rows stay marked in the database, which writes them again; only with that lost as well are
+    they gone, and then no page was published after them.
+    """
+
+
 class Journal:
     """Writes what changed in one database to files under `folder`; nowhere if that is None.
 
@@ -153,8 +161,8 @@ class Frame:
 def frames(path: Path) -> Iterator[Frame]:
     """What each write said, in order.
 
-    Raises StoreFault where the file is damaged, after what stands before that. An end that a kill
-    cut off is none: those rows stay marked in the database and are written again.
+    Raises StoreFault where the file is damaged, after what stands before that; CutOff when its last
+    write was never finished.
     """
     try:
         data = path.read_bytes()
@@ -162,7 +170,7 @@ def frames(path: Path) -> Iterator[Frame]:
             unpacked = zstandard.ZstdDecompressor().decompressobj()
             text = unpacked.decompress(data)
             if not unpacked.eof:
-                return
+                raise CutOff(f"the end of the journal file {path} is cut off")
             data = unpacked.unused_data
             head, *rows = (json.loads(line) for line in text.decode().split("\n")[:-1])
             if head["format"] != FORMAT:
