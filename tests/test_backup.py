@@ -169,6 +169,13 @@ def test_a_manifest_cannot_write_elsewhere(config: Config, tmp_path: Path) -> No
     (made / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(StoreFault, match="outside"):
         restore(made, config, force=True)
+    del manifest["files"]["vault/../../evil"]
+    (made / "vault" / "away").symlink_to(made.parent)
+    manifest["files"]["vault/away"] = {"link": str(made.parent)}
+    manifest["files"]["vault/away/evil"] = entry
+    (made / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(StoreFault, match="outside"):
+        restore(made, config, force=True)
 
 
 def test_what_is_newer_stays_unless_forced(config: Config, tmp_path: Path) -> None:

@@ -394,6 +394,20 @@ def test_nothing_is_left_where_nothing_is(home: Path) -> None:
     assert_nowhere(config)
 
 
+@settings(max_examples=80)
+@given(
+    st.text("abc äß日本", min_size=24, max_size=200),
+    st.binary(max_size=40),
+    st.binary(max_size=40),
+)
+def test_no_place_hides_a_piece(text: str, before: bytes, after: bytes) -> None:
+    """Between any bytes, at any offset: each piece of a text is found where the text stands."""
+    wanted = pieces([text])
+    found = Needles(wanted).found(before + text.encode() + after)
+    assert found == wanted
+    assert Needles(wanted).in_texts(["x", text, "y"]) == wanted
+
+
 def test_a_piece_is_found_wherever_it_stands() -> None:
     """At any offset, plain or within JSON; and only if it is there."""
     text = "The harbour was closed for 12 days.\nDer Hafen war zwölf Tage lang geschlossen."

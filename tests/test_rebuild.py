@@ -422,6 +422,12 @@ def test_the_journal_says_what_the_database_holds(
     assert contents(place / "b.sqlite") == contents(place / "a.sqlite")
 
 
+def test_the_journal_is_private(config: Config) -> None:
+    """Nobody else may read the files or list the folder."""
+    assert config.journal_dir.stat().st_mode & 0o777 == 0o700
+    assert {p.stat().st_mode & 0o777 for p in journal_files(config.journal_dir)} == {0o600}
+
+
 def test_every_table_that_matters_is_watched(tmp_path: Path) -> None:
     """A table without a primary key would be lost with the database: none may be added."""
     store = Store(tmp_path / "a.sqlite")

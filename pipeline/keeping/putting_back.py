@@ -129,7 +129,10 @@ def _checked(folder: Path) -> _Backup:
     wrong = []
     for name, entry in files.items():
         path = folder / name
-        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        pure = PurePosixPath(name)
+        # what stands under a link would be written to where that leads
+        under = any(parent.as_posix() in files for parent in pure.parents)
+        if pure.is_absolute() or ".." in pure.parts or under:
             wrong.append(f"{name} is outside of it")
         elif "link" in entry:
             if not path.is_symlink() or str(path.readlink()) != entry["link"]:
