@@ -83,6 +83,10 @@ def _project(rows: int) -> Iterator[Path]:
         environ = {name: str(Path(place) / name) for name in ("HOME", "XDG_CONFIG_HOME")}
         environ |= {f"XDG_{name}_HOME": str(Path(place) / name) for name in ("CACHE", "DATA")}
         os.environ.update(environ)
+        # an installed program has its bytecode beside it
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPATH"] = str(ROOT)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(Path(place) / "bytecode")
         subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True)
         _anvil(folder, "init")
         _fill(folder / ".anvil" / "memory.db", rows)
@@ -150,14 +154,15 @@ def _calls(folder: Path) -> dict[str, object]:
         lines[f"hook: {event}"] = ([*_program("memory-hook"), event], json.dumps(payload))
     found: dict[str, object] = {}
     seconds: dict[str, list[float]] = {name: [] for name in lines}
+    for argv, given in lines.values():  # whose bytecode is not there yet
+        subprocess.run(argv, cwd=folder, input=given.encode(), capture_output=True, check=True)
     # in turn, so that a busy moment of the machine falls on all of them alike
     for _ in range(CALLS):
         for name, (argv, given) in lines.items():
             begun = time.perf_counter()
             subprocess.run(
-                argv, cwd=folder, input=given.encode(), stdout=subprocess.DEVNULL, check=True,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
-            )  # fmt: skip
+                argv, cwd=folder, input=given.encode(), stdout=subprocess.DEVNULL, check=True
+            )
             seconds[name].append(time.perf_counter() - begun)
     for name, each in seconds.items():
         median, best = statistics.median(each) * 1000, min(each) * 1000

@@ -48,7 +48,11 @@ def run(arguments: list[str]) -> int:
     except MemoryFault as fault:
         sys.stderr.write(f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else ""))
         return fault.exit_code
-    show(answer, as_json=wants_json)
+    try:
+        show(answer, as_json=wants_json)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads it has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

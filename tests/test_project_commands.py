@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -331,6 +332,19 @@ def test_another_worktree_has_another_session_in_the_same_store(
     rows = project.ask("get", "1", "2")
     assert [row["session_id"] for row in rows] == [1, None]
     assert project.ask("session", at=tmp_path / "side") is None
+
+
+def test_a_reader_that_goes_away_is_no_fault(project: Project) -> None:
+    """As with `| head`: no traceback."""
+    for number in range(60):
+        project.observe(f"peas {number}", "--content", "long " * 400)
+    line = f"{sys.executable} -m pipeline.anvil search peas --full --limit 60 | head -1"
+    done = subprocess.run(
+        line, shell=True, cwd=project.root, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(anvil.__file__).parents[1])},
+    )  # fmt: skip
+    assert done.stdout.startswith("#60")
+    assert done.stderr == ""
 
 
 def test_stats_count_everything(project: Project) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.errors import ConfigFault
 from pipeline.project import context as contexts
-from pipeline.project import linear, machine, place, times
+from pipeline.project import linear, machine, place, spool, times
 from pipeline.project.articles import articles
 from pipeline.project.call import Answer, Call
 from pipeline.project.iterations import patterns
@@ -132,6 +132,10 @@ def doctor(call: Call) -> Answer:
             for row in store.checkpoints.handoffs()
             if not place.is_there(call.place, row["handoff_file"])
         ]
+    if spool.waiting(call.place.database):
+        problems.append(
+            f"steps wait in {spool.folder_of(call.place.database)} that could not be written"
+        )
     if call.place.database not in machine.registered(call.settings.data_dir):
         problems.append("the nightly run does not read it: `anvil-memory init` has it read")
     if place.is_tracked(call.place):
