@@ -102,7 +102,12 @@ def _after_compaction(events: list[tuple[str, dict[str, Any]]], branch: str) -> 
     with tempfile.TemporaryDirectory(prefix="resume-") as place:
         folder = Path(place).resolve() / "garden"
         folder.mkdir()
-        environ = {"XDG_CACHE_HOME": place, "XDG_DATA_HOME": place, "XDG_CONFIG_HOME": place}
+        environ = {
+            "ANVIL_MEMORY_DB": f"{folder}/.anvil/memory.db",
+            "XDG_CACHE_HOME": place,
+            "XDG_DATA_HOME": place,
+            "XDG_CONFIG_HOME": place,
+        }
         subprocess.run(["git", "init", "-q", "-b", branch or "main"], cwd=folder, check=True)
         database = find(folder, environ, Path(place)).database
         ProjectStore(database, cleaner({}), make=True).close()

@@ -12,15 +12,20 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pipeline.project import machine, spool, times
-from pipeline.project.place import Place, find
+from pipeline.project.place import VARIABLE, Place, find
 
 _MOST = 8_000_000  # bytes of an event that are looked at; more is some tool's output
 _PATIENCE = 0.4  # seconds to wait for another's write; then the steps are kept in a file
 _LOG_BYTES = 256_000
+_FOREIGN = (
+    "anvil-memory: this project's memory was not begun on this machine, or it was moved; "
+    "`anvil-memory init` has it used."
+)
 _NAMES = {
     "sessionstart": "SessionStart",
     "userpromptsubmit": "UserPromptSubmit",
@@ -56,12 +61,26 @@ def run(
     cwd = payload.get("cwd")
     here = Path(cwd) if isinstance(cwd, str) and Path(cwd).is_absolute() else Path.cwd()
     place = find(here, environ, home)
-    if place.database.is_file():
+    settings = machine.settings(environ, home)
+    there = place.database.is_file()
+    ours = there and _is_ours(place, environ, settings)
+    if ours:
         try:
-            _write(event, payload, place, environ, home)
+            _write(event, payload, place, settings)
         except Exception as error:  # what can be read may still be told
             _log(f"{event}: {type(error).__name__}: {error}", environ)
-    return _told(payload, place, environ, home) if event == "SessionStart" else None
+    if event != "SessionStart":
+        return None
+    return _told(payload, place if ours else None, settings, environ, home, foreign=there > ours)
+
+
+def _is_ours(place: Place, environ: Mapping[str, str], settings: machine.Settings) -> bool:
+    """Whether the store was begun on this machine, or named by its user.
+
+    One that came with somebody's repository could tell an agent anything, and what was written to
+    it could be committed.
+    """
+    return bool(environ.get(VARIABLE)) or place.database in machine.registered(settings.data_dir)
 
 
 def read(stream: BinaryIO) -> dict[str, Any]:
@@ -104,7 +123,7 @@ def _past(text: str, at: int, signs: str) -> int:
 
 
 def _write(
-    event: str, payload: Mapping[str, Any], place: Place, environ: Mapping[str, str], home: Path
+    event: str, payload: Mapping[str, Any], place: Place, settings: machine.Settings
 ) -> None:
     from pipeline.errors import StoreFault
     from pipeline.project.cleaning import cleaner
@@ -114,25 +133,29 @@ def _write(
     todo = steps(event, payload, place, at)
     if not todo and not spool.waiting(place.database):
         return
-    settings = machine.settings(environ, home)
     clean = cleaner(settings.redaction)
     try:
         write(place.database, clean, todo, patience=_PATIENCE)
     except StoreFault as fault:
         kept = bool(todo) and spool.keep(place.database, cleaned(todo, clean), at)
-        _log(f"{event}: {fault}" + ("; kept to be written later" if kept else ""), environ)
+        _note(f"{event}: {fault}" + ("; kept to be written later" if kept else ""), settings)
 
 
 def _told(
-    payload: Mapping[str, Any], place: Place, environ: Mapping[str, str], home: Path
+    payload: Mapping[str, Any],
+    place: Place | None,
+    settings: machine.Settings,
+    environ: Mapping[str, str],
+    home: Path,
+    *,
+    foreign: bool,
 ) -> dict[str, Any] | None:
     from datetime import UTC, datetime
 
     from pipeline.silence import silence
 
-    settings = machine.settings(environ, home)
     answer: dict[str, Any] = {}
-    if place.database.is_file():
+    if place:
         try:
             if text := _context(payload.get("source"), place, settings):
                 answer["hookSpecificOutput"] = {
@@ -140,7 +163,7 @@ def _told(
                     "additionalContext": text,
                 }
         except Exception as error:
-            _log(f"SessionStart: {error}", environ)
+            _note(f"SessionStart: {error}", settings)
     quiet = silence(
         settings.cache_dir / "memory.sqlite",
         settings.cache_dir / "run.lock",
@@ -148,8 +171,11 @@ def _told(
         environ=environ,
         home=home,
     )
-    if quiet:
-        answer["systemMessage"] = quiet
+    told = [quiet] if quiet else []
+    if foreign:
+        told.append(_FOREIGN)
+    if told:
+        answer["systemMessage"] = "\n".join(told)
     return answer or None
 
 
@@ -170,9 +196,15 @@ def _context(source: Any, place: Place, settings: machine.Settings) -> str:
 
 
 def _log(line: str, environ: Mapping[str, str]) -> None:
+    """Note a fault whatever it is, also one of the settings."""
+    with suppress(Exception):
+        _note(line, machine.settings(environ, Path.home()))
+
+
+def _note(line: str, settings: machine.Settings) -> None:
     """Note a fault; a log that cannot be written is none of the session's business."""
-    try:
-        folder = machine.settings(environ, Path.home()).cache_dir
+    with suppress(OSError):
+        folder = settings.cache_dir
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / "hook.log"
         if path.is_file() and path.stat().st_size > _LOG_BYTES:
@@ -182,8 +214,6 @@ def _log(line: str, environ: Mapping[str, str]) -> None:
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(opened, "a", encoding="utf-8") as file:
             file.write(f"{stamp} {told}\n")
-    except Exception:
-        pass
 
 
 if __name__ == "__main__":
