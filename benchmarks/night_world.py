@@ -224,7 +224,7 @@ def _article(
         chunk = _keep_chunk(conversation, messages, desk, label=label, keep=True)
         desk.store.buckets.assign(chunk.id, [Assignment(chunk.id, about.name, 1.0)])
         chunks.append(chunk.id)
-        claims = []
+        claims: list[Claim] = []
         for position in (0, 2):
             text = messages[position].text.partition(". ")[0] + "."
             claims.append(
