@@ -83,6 +83,23 @@ def test_a_handoff_file_that_is_gone_is_called_so(project: Project) -> None:
     assert "`HANDOFF.md` (no longer there)" in _text(project)
 
 
+def test_a_handoff_is_taken_up_like_a_checkpoint(project: Project) -> None:
+    """The newer of the two is told of, until a later session has done something."""
+    (project.root / "HANDOFF.md").write_text("x")
+    project.ask("checkpoint", "--level", "L1", "--task", "Sow beans", "--session", "one")
+    project.observe(
+        "Fence half done", "--content", "Paint it next", "--file", "HANDOFF.md", kind="handoff"
+    )
+    text = _text(project)
+    assert "Task: Fence half done" in text and "Next: Paint it next" in text
+    assert "Handoff: `HANDOFF.md`\n" in text and "Handoff #2" in text
+    assert text.count("Fence half done") == 1
+    project.ask("session", "--end")
+    project.observe("Fence painted", "--session", "two")
+    project.ask("session", "--end")
+    assert "Where the work stands" not in _text(project)
+
+
 def test_filters_choose_what_is_shown(project: Project) -> None:
     """By kind, file, concept and date."""
     project.observe("one", "--file", "beds.py", kind="decision")

@@ -71,7 +71,8 @@ def context(
     recent = [
         row
         for row in store.observations.recent(filters, limit + len(known) + 1)
-        if row["id"] not in known and not (state and _tells(row))
+        if row["id"] not in known
+        and not (state and (_tells(row) or row["id"] == state["observation"]))
     ][:limit]
     page = _Page(budget)
     if state:

@@ -17,11 +17,11 @@ _ASKED = 3  # of what the user asked last
 
 
 def where_it_stands(store: ProjectStore, place: Place, *, always: bool) -> Row | None:
-    """What the last checkpoint and its session tell; None when nothing is open.
+    """What the last checkpoint or handoff and its session tell; None when nothing is open.
 
-    always: tell of the last checkpoint, or else the last session, though its work seems done.
+    always: tell of the last of them, or else the last session, though its work seems done.
     """
-    checkpoint = store.checkpoints.latest(place.worktree)
+    checkpoint = _newest(store.checkpoints.latest(place.worktree), _handoff(store, place))
     if checkpoint and not always and not store.checkpoints.is_open(checkpoint):
         checkpoint = None
     if checkpoint is None and not always:
@@ -35,6 +35,7 @@ def where_it_stands(store: ProjectStore, place: Place, *, always: bool) -> Row |
     handoff = told.get("handoff_file") or ""
     return {
         "checkpoint": told.get("id"),
+        "observation": told.get("observation"),
         "level": told.get("level") or "",
         "trigger": told.get("trigger") or "",
         "at": told.get("created_at") or (session or {}).get("created_at", ""),
@@ -75,11 +76,42 @@ def lines(state: Row) -> list[str]:
         ("Handoff", handoff),
         ("Asked last", " | ".join(text for text in asked if text != state["task"])),
     ]
-    where = f"Checkpoint {state['checkpoint']} ({state['level']}, {state['trigger']})"
+    where = "Session"
+    if state["checkpoint"]:
+        where = f"Checkpoint {state['checkpoint']} ({state['level']}, {state['trigger']})"
+    elif state["observation"]:
+        where = f"Handoff #{state['observation']}"
     return [
         *(f"- {name}: {' '.join(text.split())}" for name, text in told if text),
-        f"- {where if state['checkpoint'] else 'Session'} of {state['at'][:16]}Z",
+        f"- {where} of {state['at'][:16]}Z",
     ]
+
+
+def _handoff(store: ProjectStore, place: Place) -> Row | None:
+    """The last handoff that was observed without a checkpoint, in the form of one."""
+    for row in store.observations.recent(Filters(types=("handoff",)), _LAST):
+        session = store.sessions.get(row["session_id"]) if row["session_id"] else None
+        elsewhere = session is not None and session["worktree"] != place.worktree
+        # the observation of a checkpoint carries its id, and so do those made before one
+        if elsewhere or row["title"].startswith("Checkpoint "):
+            continue
+        return {
+            "observation": row["id"],
+            "session_id": row["session_id"],
+            "created_at": row["created_at"],
+            "current_task": row["title"],
+            "task_progress": row["subtitle"],
+            "resume_summary": row["content"],
+            "files_in_progress": [{"path": path, "lines": ""} for path in row["files"][1:]],
+            "handoff_file": row["file_path"],
+            "linear_issue": row["linear_issue"],
+        }
+    return None
+
+
+def _newest(*candidates: Row | None) -> Row | None:
+    known = [one for one in candidates if one]
+    return max(known, key=lambda one: str(one["created_at"]), default=None)
 
 
 def _session(store: ProjectStore, place: Place, checkpoint: Row | None) -> Row | None:
