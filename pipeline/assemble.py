@@ -19,7 +19,7 @@ import psutil
 from pipeline.archive import Archive
 from pipeline.config import Config, config_path
 from pipeline.desk import Desk
-from pipeline.errors import ConfigFault, SourceFault
+from pipeline.errors import ConfigFault, SourceFault, StoreFault
 from pipeline.history import History
 from pipeline.models import Account, Embedder, Model
 from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve
@@ -169,6 +169,7 @@ def desk(
     # what a rehearsal did is not written down
     store = Store(config.store_path, None if rehearsing else config.journal_dir)
     store.journal.refuse_if_behind(real.journal_dir)
+    _refuse_to_start_over(store, real)
     moment = now()
     run = store.runs.begin(
         moment,
@@ -211,6 +212,18 @@ def export_source(path: Path) -> str:
         f"{path} is no export of claude.ai or ChatGPT{reason}",
         mend="import the zip you downloaded, or the conversations.json in it",
     )
+
+
+def _refuse_to_start_over(store: Store, config: Config) -> None:
+    """Raise StoreFault when the store knows nothing of what the archive holds."""
+    if store.runs.first_started() or store.conversations.counts()["conversations"]:
+        return
+    if Archive(config.archive_dir).convs():
+        raise StoreFault(
+            f"memory.sqlite is empty, while the archive {config.archive_dir} holds conversations",
+            mend="`memory rebuild` fills it from there; to start over instead, move that folder "
+            "away",
+        )
 
 
 @contextmanager

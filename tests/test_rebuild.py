@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -198,6 +199,23 @@ def test_a_night_does_not_start_over_when_the_database_is_gone(config: Config) -
         run_night(config, at=NEXT)
     assert "memory rebuild" in caught.value.mend
     assert files(config.vault) == before
+
+
+def test_with_the_archive_alone_nothing_is_folded_twice(config: Config) -> None:
+    """Database and journal are gone: the night refuses; rebuilt, the articles stay as they are."""
+    pages = files(config.vault / "articles")
+    lose(config)
+    shutil.rmtree(config.journal_dir)
+    with pytest.raises(StoreFault, match="archive") as caught:
+        run_night(config, at=NIGHT + DAY)
+    assert "memory rebuild" in caught.value.mend
+    done = rebuild(config)
+    assert (done.counts["conversations"], done.counts["folded chunks"]) == (4, 4)
+    run_night(config, at=NIGHT + DAY)
+    assert files(config.vault / "articles") == pages
+    lose(config)
+    rebuild(config)
+    assert_silent(config, at=2 * DAY)
 
 
 def test_an_old_copy_of_the_database_is_not_worked_with(config: Config, home: Path) -> None:
