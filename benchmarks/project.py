@@ -3,13 +3,14 @@
     python benchmarks/project.py [--rows 100000] [--json FILE]
 
 The median and the best of 15 calls each, beside a bare `python -c pass` in the same minute, since
-machines differ; the search inside a process; the size on disk; and eight processes that write 1,000
-observations each while two search. Calls are made as the installed programs are: one process each.
+machines differ; the search inside a process; the size on disk; and eight processes that handle
+1,000 events each while two search. Calls are made as the installed programs are: one process each.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import multiprocessing
 import os
@@ -23,9 +24,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipeline import hook
 from pipeline.project.cleaning import cleaner
 from pipeline.project.observations import NewObservation
 from pipeline.project.searching import Filters
+from pipeline.project.spool import folder_of, waiting
 from pipeline.project.store import ProjectStore
 from pipeline.project.vocabulary import CONCEPTS
 
@@ -54,7 +57,7 @@ def main() -> None:
         figures |= _alone(given.rows)
     if given.only != "calls":
         with _project(0) as folder:
-            figures |= _together(folder / ".anvil" / "memory.db")
+            figures |= _together(folder)
     for name, value in figures.items():
         print(f"{name:44} {value}")
     if given.json:
@@ -184,11 +187,12 @@ def _inside(database: Path, query: str) -> float:
 # ------------------------------------------------------------------ many calls at once
 
 
-def _together(database: Path) -> dict[str, object]:
+def _together(folder: Path) -> dict[str, object]:
+    database = folder / ".anvil" / "memory.db"
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     done = context.Event()
-    writers = [context.Process(target=_writer, args=(database, n, queue)) for n in range(WRITERS)]
+    writers = [context.Process(target=_writer, args=(folder, n, queue)) for n in range(WRITERS)]
     readers = [
         context.Process(target=_reader, args=(database, done, queue)) for _ in range(READERS)
     ]
@@ -201,6 +205,8 @@ def _together(database: Path) -> dict[str, object]:
     searches = sum(queue.get() for _ in readers)
     for process in (*writers, *readers):
         process.join()
+    waited = sum(1 for _ in folder_of(database).iterdir()) if waiting(database) else 0
+    _anvil(folder, "stats")  # writes what waits
     store = ProjectStore(database, cleaner({}))
     rows, problems = store.stats()["observations"], store.problems()
     store.close()
@@ -208,19 +214,25 @@ def _together(database: Path) -> dict[str, object]:
         f"{WRITERS} writers, rows of {WRITERS * EACH}": rows,
         "index in step": not problems,
         "seconds for all of them": round(seconds, 1),
-        "longest write, s": round(longest, 2),
+        "longest hook, s": round(longest, 2),
+        "events that still waited at the end": waited,
         "searches meanwhile": int(searches),
     }
 
 
-def _writer(database: Path, number: int, queue: multiprocessing.Queue[float]) -> None:
+def _writer(folder: Path, number: int, queue: multiprocessing.Queue[float]) -> None:
+    """Each event as a hook handles it, from the search for the store to its closing."""
     longest = 0.0
     try:
         for one in range(EACH):
+            payload = {
+                "session_id": f"agent-{number}", "cwd": str(folder), "tool_name": "Bash",
+                "tool_input": {"command": f"git commit -m 'writer {number} item {one}'"},
+                "tool_response": {},
+            }  # fmt: skip
             begun = time.perf_counter()
-            store = ProjectStore(database, cleaner({}))
-            store.observations.add(NewObservation("change", f"writer {number} item {one}"))
-            store.close()
+            stream = io.BytesIO(json.dumps(payload).encode())
+            hook.run(["PostToolUse"], stream, os.environ, Path.home())
             longest = max(longest, time.perf_counter() - begun)
     finally:
         queue.put(longest)
