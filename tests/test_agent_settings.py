@@ -78,6 +78,45 @@ def test_what_else_stands_there_keeps_its_bytes(text: str) -> None:
             assert line.rstrip(",") in more
 
 
+def test_other_hooks_keep_their_bytes() -> None:
+    """However they are written: only lines are added, and taken away again."""
+    text = (
+        '{"hooks": {"Stop": [ {"hooks":[{"type":"command","command":"a.sh"}]} ],\n'
+        '  "Notification": [{"hooks": [{"command": "b.sh",   "type": "command"}]}]}, "z": 1}'
+    )
+    more = _add(text)
+    assert '[ {"hooks":[{"type":"command","command":"a.sh"}]}' in more
+    assert '"Notification": [{"hooks": [{"command": "b.sh",   "type": "command"}]}]' in more
+    assert more.endswith(', "z": 1}')
+    assert installed(json.loads(more)) == list(EVENTS)
+    assert _remove(more) == text
+
+
+groups = st.lists(
+    st.fixed_dictionaries(
+        {"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=6)}), max_size=2)}
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from([*EVENTS, "Notification"]), groups, max_size=4),
+    st.sampled_from([None, 2, "\t"]),
+)
+def test_any_other_hooks_come_through(hooks: dict[str, object], indent: int | None) -> None:
+    """Ours are added and taken away, the others are where and how they were, to the byte."""
+    text = json.dumps({"a": 1, "hooks": hooks, "b": [2]}, indent=indent)
+    more = _add(text)
+    said = json.loads(more)["hooks"]
+    assert all(said[event][: len(kept)] == kept for event, kept in hooks.items())  # type: ignore[arg-type]
+    assert installed(json.loads(more)) == list(EVENTS)
+    if hooks:
+        assert _remove(more) == text
+
+
 def test_another_version_of_ours_is_replaced() -> None:
     """A program that moved is not called twice; other people's hooks stay where they are."""
     old = with_ours(WITH_OTHERS, json.loads(WITH_OTHERS), "/old/place/memory-hook")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigFault
+from pipeline.project.json_text import parts, with_one_more, without
 
 PROGRAM = "memory-hook"
 # event: what it is called for, and how many seconds the agent waits
@@ -154,87 +155,49 @@ def _put(text: str, said: Mapping[str, Any], hooks: Mapping[str, list[Any]]) -> 
     wanted = {name: value for name, value in said.items() if name != "hooks"}
     if hooks:
         wanted = {**said, "hooks": dict(hooks)}
-    indent = _indent(text)
-    new = json.dumps(hooks, indent=indent, ensure_ascii=False)
-    spliced = _spliced(text, new, indent, keep=bool(hooks)) if text.strip() else None
-    if spliced is not None and _says(spliced, wanted):
-        return spliced
-    return json.dumps(wanted, indent=indent, ensure_ascii=False) + "\n"
-
-
-def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+    indent = re.search(r"\n([ \t]+)\"", text)
+    step = indent[1] if indent else "  "
     try:
-        return bool(json.loads(text) == wanted)
-    except ValueError:
-        return False
-
-
-def _indent(text: str) -> str | int:
-    found = re.search(r"\n([ \t]+)\"", text)
-    return found[1] if found else 2
-
-
-def _spliced(text: str, new: str, indent: str | int, *, keep: bool) -> str | None:
-    """The text with the value of its outer "hooks" replaced, added or taken out; None if it is
-    written in a way that this cannot be done in."""
-    members = _members(text)
-    if members is None:
-        return None
-    step = indent if isinstance(indent, str) else " " * indent
-    shifted = new.replace("\n", f"\n{step}")
-    place = next((one for one in members if one[0] == "hooks"), None)
-    if place:
-        _, start, value, end = place
-        if keep:
-            return text[:value] + shifted + text[end:]
-        return _cut(text, members, start, end)
-    if not keep:
-        return text
-    entry = f'"hooks": {shifted}'
-    if members:
-        last = members[-1][3]
-        return f"{text[:last]},\n{step}{entry}{text[last:]}"
-    opening = text.index("{") + 1
-    return f"{text[:opening]}\n{step}{entry}\n}}\n"
-
-
-def _cut(text: str, members: list[tuple[str, int, int, int]], start: int, end: int) -> str:
-    """Without the member from `start` to `end` and the comma that parts it from a neighbour."""
-    at = [one[1] for one in members].index(start)
-    if at + 1 < len(members):
-        return text[:start] + text[members[at + 1][1] :]
-    if at:
-        return text[: members[at - 1][3]] + text[end:]
-    return text[:start].rstrip() + text[end:].lstrip()
-
-
-def _members(text: str) -> list[tuple[str, int, int, int]] | None:
-    """The outer members: name, where it starts, where its value starts, where that ends."""
-    decoder = json.JSONDecoder()
-    space = re.compile(r"[ \t\r\n]*")
-
-    def past(at: int) -> int:
-        found = space.match(text, at)
-        return found.end() if found else at
-
-    found = []
-    try:
-        at = past(text.index("{") + 1)
-        while text[at] != "}":
-            start = at
-            name, at = decoder.raw_decode(text, at)
-            at = past(at)
-            if text[at] != ":":
-                return None
-            value = past(at + 1)
-            _, at = decoder.raw_decode(text, value)
-            found.append((name, start, value, at))
-            at = past(at)
-            if text[at] == ",":
-                at = past(at + 1)
+        changed = _in_place(text, said.get("hooks", {}), hooks, step)
+        if json.loads(changed) == wanted:
+            return changed
     except (ValueError, IndexError):
-        return None
-    return found
+        pass  # written in a way that nobody writes settings
+    return json.dumps(wanted, indent=step, ensure_ascii=False) + "\n"
+
+
+def _in_place(
+    text: str, old: Mapping[str, list[Any]], new: Mapping[str, list[Any]], step: str
+) -> str:
+    """The text with the old hooks made the new ones, part by part."""
+
+    def shown(value: Any) -> str:
+        return json.dumps(value, indent=step, ensure_ascii=False)
+
+    top = text.index("{")
+    found = [part.name for part in parts(text, top)[0]]
+    if "hooks" not in found:
+        entry = f'"hooks": {shown(new)}'
+        return with_one_more(text, top, entry, step, 1) if new else text
+    if not new:
+        return without(text, top, found.index("hooks"))
+    at = parts(text, top)[0][found.index("hooks")].value
+    for event in dict.fromkeys([*old, *new]):
+        members = parts(text, at)[0]
+        place = next((n for n, part in enumerate(members) if part.name == event), None)
+        if place is None:
+            text = with_one_more(text, at, f"{shown(event)}: {shown(new[event])}", step, 2)
+        elif event not in new:
+            text = without(text, at, place)
+        elif old[event] != new[event]:
+            value = members[place].value
+            kept = [group for group in old[event] if group in new[event]]
+            for number in range(len(old[event]) - 1, -1, -1):
+                if old[event][number] not in new[event]:
+                    text = without(text, value, number)
+            for group in new[event][len(kept) :]:
+                text = with_one_more(text, value, shown(group), step, 3)
+    return text
 
 
 def _unusable(path: Path, reason: str) -> ConfigFault:
