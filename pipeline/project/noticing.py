@@ -17,6 +17,8 @@ EDIT, TODO = "edit", "todo"
 TODO_TITLE = "To do: "
 _LINE = 200  # characters of a line of output
 _LOOK = 20_000  # characters of an output, at either end
+_LONGEST_PATH = 4096  # characters; there are no files of longer names
+_ITEMS = 100  # of a list of to-dos
 _COMMAND = 120  # characters of a command in a title
 _EDITS = frozenset({"edit", "multiedit", "write", "notebookedit"})
 _CONFIG = re.compile(
@@ -86,7 +88,7 @@ def notice(tool: str, given: Mapping[str, Any], answer: Any) -> Noticed | None:
     if name in _EDITS:
         return _edit(name, given, answer)
     if name == "bash":
-        return _command(_text(given.get("command")), answer)
+        return _command(_text(given.get("command"))[:_LOOK], answer)
     if name == "todowrite":
         return _todo(given.get("todos"))
     if name == "exitplanmode":
@@ -113,7 +115,7 @@ def _edit(name: str, given: Mapping[str, Any], answer: Any) -> Noticed | None:
         ),
         "",
     )
-    if not path:
+    if not path or len(path) > _LONGEST_PATH:
         return None
     lines = _lines(told.get("structuredPatch"))
     subtitle = f"lines {', '.join(lines)}" if lines else ""
@@ -210,7 +212,7 @@ def _telling(output: str) -> str:
 def _todo(todos: Any) -> Noticed | None:
     items = [
         (_short(_text(one.get("content")), _LINE), one.get("status"))
-        for one in (todos if isinstance(todos, list) else ())
+        for one in (todos[:_ITEMS] if isinstance(todos, list) else ())
         if isinstance(one, Mapping) and _text(one.get("content")).strip()
     ]
     if not items:
