@@ -16,7 +16,17 @@ from pipeline.project.place import Place
 from pipeline.project.store import ProjectStore
 from pipeline.records import Action, Message, Role, Span
 from pipeline.sources.observations import Observations
+from pipeline.store import Store
 from tests.support_ingest import House, new_house
+from tests.support_night import (
+    CLAIMS,
+    NIGHT,
+    Script,
+    files,
+    make_vault,
+    run_night,
+    write_sessions,
+)
 
 BEGAN = datetime(2025, 3, 4, 9, 0, tzinfo=UTC)
 
@@ -188,3 +198,28 @@ def test_reading_changes_nothing(garden: Garden, tmp_path: Path) -> None:
     assert garden.path.read_bytes() == before
     with pytest.raises(SourceFault, match=r"gone\.db"):
         list(source.read(tmp_path / "gone.db"))
+
+
+def test_an_observation_becomes_a_cited_sentence(garden: Garden, home: Path) -> None:
+    """A whole night: the article cites the observation itself; the night after is silent."""
+    garden.observe(0, "Lantern", session="a", content="Other work on Lantern, of no matter.")
+    garden.observe(
+        4, "Lantern workers raised", session="a", content="The Lantern project runs 6 workers now."
+    )
+    machine.register(home / ".local" / "share" / "nightly-memory", garden.path)
+    write_sessions(home)
+    config = make_vault()
+    claims = {**CLAIMS, "runs 6 workers": [("The Lantern project runs 6 workers.", "fact")]}
+    night = run_night(config, Script(claims=claims))
+    assert night.status == "done", night.results
+    store = Store(config.store_path)
+    own = store.conversations.by_session("observations", "observations/a")
+    store.close()
+    assert own is not None
+    pages = [path.read_text() for path in (config.vault / "articles").glob("*.md")]
+    (page,) = [page for page in pages if "runs 6 workers" in page]
+    (note,) = [line for line in page.splitlines() if f"`conv:{own.conv}`" in line and "[^" in line]
+    assert "observations, message 2" in note
+    before = files(config.vault)
+    again = run_night(config, Script(claims=claims), at=NIGHT + timedelta(days=1))
+    assert (again.status, files(config.vault)) == ("nothing", before)
