@@ -125,17 +125,25 @@ def _apply(
     moment.at = int(step["at"])
     place = Place(Path(step["root"]), database, step["worktree"], step["branch"])
     session = store.sessions.open(step["session"], place)
+    # a call that was killed between the write and the end of its claim would write it twice
+    if again and _is_written(store, session, step):
+        return
     if step["do"] == "ask":
         found = keys(step["prompt"])
         store.sessions.ask(session, step["prompt"], place.project, found[0] if found else "")
     elif step["do"] == "observe":
-        # a call that was killed between the write and the end of its claim would write it twice
-        if not (again and store.observations.is_told(step["title"], moment.at)):
-            _observe(store, session, step, place)
+        _observe(store, session, step, place)
     elif step["do"] == "checkpoint":
         _checkpoint(store, session, step, place)
     elif step["do"] == "end":
         store.sessions.end(session, _summary(store, session))
+
+
+def _is_written(store: ProjectStore, session: int, step: Step) -> bool:
+    if step["do"] == "observe":
+        return store.observations.is_told(step["title"], store.clock())
+    table = {"ask": "prompts", "checkpoint": "checkpoints"}.get(step["do"])
+    return table is not None and store.has(table, session)
 
 
 # ------------------------------------------------------------------ observations

@@ -71,6 +71,14 @@ class ProjectStore:
         with faults(self.path):
             yield
 
+    def has(self, table: str, session: int) -> bool:
+        """Whether the session has a row in the table, prompts or checkpoints, of this moment."""
+        found = self.connection.execute(
+            f"SELECT 1 FROM {table} WHERE session_id = ? AND created_at = ?",
+            (session, times.iso(self.clock())),
+        )
+        return found.fetchone() is not None
+
     def stats(self) -> dict[str, Any]:
         """Rows of each table, observations of each type, their tokens, and bytes on disk."""
         tables = ("observations", "sessions", "checkpoints", "ralph_iterations", "prompts")
