@@ -11,12 +11,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 
 from pipeline.archive import Archive
+from pipeline.backlog import horizon
 from pipeline.config import Config, config_path
 from pipeline.desk import Desk
 from pipeline.errors import ConfigFault, SourceFault, StoreFault
@@ -45,7 +46,6 @@ from pipeline.sources import (
     pi,
 )
 from pipeline.store import Store
-from pipeline.store.times import from_text
 from pipeline.vault import Vault
 
 Roots = Callable[[Mapping[str, str], Path], list[Path]]
@@ -238,17 +238,6 @@ def reviewer(config: Config, *, now: Clock = utc_now) -> Iterator[Reviewer]:
         yield Reviewer(press, load_policy(), config.zone, now)
     finally:
         store.close()
-
-
-def horizon(store: Store, config: Config) -> datetime | None:
-    """Where the first night began to look: a fixed day, so that missed nights lose nothing.
-
-    None when there is no such day: all is looked at, or there was no night yet.
-    """
-    first = store.runs.first_started()
-    if config.since_days is None or not first:
-        return None
-    return from_text(first) - timedelta(days=config.since_days)
 
 
 @contextmanager

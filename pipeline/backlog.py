@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 
+from pipeline.config import Config
 from pipeline.desk import Desk
 from pipeline.records import Span
+from pipeline.store import Store
+from pipeline.store.times import from_text
 
 Passes = Callable[[Desk], Iterator[Desk]]
 
@@ -35,8 +39,21 @@ def oldest_first(desk: Desk) -> Iterator[Desk]:
         yield replace(desk, span=replace(desk.span, until=until))
 
 
+def horizon(store: Store, config: Config) -> datetime | None:
+    """Where the first night began to look: a fixed day, so that missed nights lose nothing.
+
+    None when there is no such day: all is looked at, or there was no night yet.
+    """
+    first = store.runs.first_started()
+    if config.since_days is None or not first:
+        return None
+    return from_text(first) - timedelta(days=config.since_days)
+
+
 def left(desk: Desk) -> int:
-    """How many conversations from before the desk's span are not cut into chunks yet."""
-    if desk.span.since is None:
-        return 0
-    return len(desk.store.conversations.to_chunk(Span(until=desk.span.since)))
+    """How many conversations from before the first night's horizon are not cut into chunks yet.
+
+    Whatever span the run itself takes: the numbers of several runs tell how the backlog shrinks.
+    """
+    since = horizon(desk.store, desk.config)
+    return 0 if since is None else len(desk.store.conversations.to_chunk(Span(until=since)))

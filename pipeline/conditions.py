@@ -10,8 +10,10 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -42,7 +44,7 @@ class Machine:
 
 def read(folders: Sequence[Path], ask: Ask = ask, platform: str = sys.platform) -> Machine:
     """The machine as it is now; `folders` are those whose disks must have room."""
-    battery = psutil.sensors_battery()
+    battery = _battery()
     mac = platform == "darwin"
     return Machine(
         plugged=battery.power_plugged if battery else None,
@@ -50,7 +52,7 @@ def read(folders: Sequence[Path], ask: Ask = ask, platform: str = sys.platform) 
         low_power=_low_power_mode(ask) if mac else _power_saver(ask),
         hot=mac and _thermal_pressure(ask) >= _HEAVY,
         free_memory=psutil.virtual_memory().available,
-        free_disk=tuple((folder, shutil.disk_usage(_there(folder)).free) for folder in folders),
+        free_disk=free_disk(folders),
         idle_minutes=_idle_minutes(ask) if mac else None,
     )
 
@@ -88,14 +90,36 @@ def reasons(machine: Machine, night: NightConfig, weights: int) -> list[str]:
     return found
 
 
+def free_disk(folders: Sequence[Path]) -> tuple[tuple[Path, int], ...]:
+    """Free bytes of each disk that one of the folders is, or would be, on; the first by name."""
+    found: dict[int, tuple[Path, int]] = {}
+    for folder in folders:
+        with suppress(OSError):  # a volume that is not there tells nothing
+            place = nearest(folder)
+            found.setdefault(place.stat().st_dev, (folder, shutil.disk_usage(place).free))
+    return tuple(found.values())
+
+
+def nearest(folder: Path) -> Path:
+    """The folder, or the nearest one above it that can be seen: some may not be looked into."""
+    for place in (folder, *folder.parents):
+        with suppress(OSError):
+            place.stat()
+            return place
+    return Path(folder.anchor)
+
+
 def weights_bytes(folder: Path) -> int:
     """Bytes of a model's weights, 0 for one that is not there."""
-    return sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    return sum(path.stat().st_size for path in folder.glob("*.safetensors") if path.is_file())
 
 
-def _there(folder: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
-    return next(path for path in (folder, *folder.parents) if path.exists())
+def _battery() -> Any:
+    """psutil's reading; None without a battery, or where psutil cannot tell."""
+    try:
+        return psutil.sensors_battery()
+    except (AttributeError, NotImplementedError, OSError):
+        return None
 
 
 def _low_power_mode(ask: Ask) -> bool:

@@ -80,8 +80,15 @@ class Control:
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Take SIGTERM, SIGINT and SIGHUP for the length of the block."""
-        before = {number: signal.signal(number, self._on_signal) for number in SIGNALS}
+        """Take SIGTERM, SIGINT and SIGHUP for the length of the block, those ignored excepted.
+
+        A run under nohup, or in the background of a script, is meant to outlive its terminal.
+        """
+        before = {
+            number: signal.signal(number, self._on_signal)
+            for number in SIGNALS
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
         try:
             yield
         finally:

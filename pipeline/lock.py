@@ -47,21 +47,23 @@ def one_run(path: Path) -> Iterator[Holder | None]:
         # not truncated on open: the holder has to stay readable for whoever comes second
         file = path.open("a+", encoding="utf-8")
     except OSError as error:
-        raise StoreFault(
-            f"cannot write the lock file {path}: {error.strerror or error}",
-            mend="check the folder's permissions and free space",
-        ) from error
+        raise _unwritable(path, error) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise BusyFault(
                 f"another run is at work ({_written(file) or 'unknown process'})",
                 mend="wait until it is done; `memory status` shows how it goes",
             ) from error
+        except OSError as error:  # a file system that knows no locks
+            raise _unwritable(path, error) from error
         killed = _written(file)
         me = psutil.Process()
-        _write(file, json.dumps({"pid": me.pid, "started": me.create_time()}))
+        try:
+            _write(file, json.dumps({"pid": me.pid, "started": me.create_time()}))
+        except OSError as error:
+            raise _unwritable(path, error) from error
         try:
             yield killed
         finally:
@@ -78,6 +80,13 @@ def holder(path: Path) -> Holder | None:
     return found if found and found.alive else None
 
 
+def _unwritable(path: Path, error: OSError) -> StoreFault:
+    return StoreFault(
+        f"cannot write the lock file {path}: {error.strerror or error}",
+        mend="check the folder's permissions and free space",
+    )
+
+
 def _written(file: IO[str]) -> Holder | None:
     file.seek(0)
     try:
@@ -89,6 +98,6 @@ def _written(file: IO[str]) -> Holder | None:
 
 def _write(file: IO[str], text: str) -> None:
     file.truncate(0)
-    file.write(text)
-    file.flush()
+    # past the buffer, which on a full disk would refuse once more when the file is closed
+    os.write(file.fileno(), text.encode())
     os.fsync(file.fileno())

@@ -108,7 +108,7 @@ class RunLog:
             with _folder(self.path.parent) as folder:
                 os.fchmod(folder, 0o700)  # a scheduler may have made it for its own log
                 self._file = _private_file(self.path.name, folder)
-                _tidy(folder, keep=self._config.night.keep_logs)
+                _tidy(folder, keep=self._config.night.keep_logs, own=self.path.name)
         except OSError as error:
             self.problem = _unwritable(self.path, error)
             self._close()
@@ -240,9 +240,13 @@ def _of_runs(folder: int) -> list[str]:
     return [match[0] for match in found]
 
 
-def _tidy(folder: int, *, keep: int) -> None:
-    """Delete the oldest logs of runs; cut the front of whatever other log has grown large."""
-    for name in _of_runs(folder)[keep:]:
+def _tidy(folder: int, *, keep: int, own: str) -> None:
+    """Delete the oldest logs of runs; cut the front of whatever other log has grown large.
+
+    `own` is being written, and is not the newest by its name where the clock went back.
+    """
+    others = [name for name in _of_runs(folder) if name != own]
+    for name in others[keep - 1 :]:
         with suppress(OSError):
             os.unlink(name, dir_fd=folder)
     for name in os.listdir(folder):

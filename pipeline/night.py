@@ -21,13 +21,16 @@ _RUNS = 50  # looked back over: far more than begin between one night and the ne
 _STEADY = timedelta(hours=3)  # a clock may be put back so far: summer time, a correction
 
 
-def done_since(config: Config, since: datetime) -> bool:
-    """Whether a scheduled run has done its work since then; one that a signal ended has not."""
+def done_since(config: Config, since: datetime, now: datetime) -> bool:
+    """Whether a scheduled run has done its work since then; one that a signal ended has not.
+
+    Nor has one that lies ahead of `now`: a clock once wrong would stand for every night up to it.
+    """
     return any(
         run.results.get("scheduled")
         and run.status in _DONE
         and not run.results.get("asked")
-        and from_text(run.started_at) >= since
+        and since <= from_text(run.started_at) <= now + _STEADY
         for run in _recent(config)
     )
 

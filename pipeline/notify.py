@@ -11,6 +11,7 @@ from typing import Protocol
 from pipeline.system import Answer, Ask
 
 HOOK_SECONDS = 60.0
+HOOK_SECONDS_STOPPED = 5.0  # of a run that a signal ended: it has ten in all
 
 # Longer ones are cut by the desktop; the log has the whole.
 _LONGEST = 240
@@ -48,15 +49,17 @@ def notify(title: str, text: str, ask: Ask) -> bool:
     return answer.code == 0
 
 
-def tell_command(argv: Sequence[str], results_json: str, ask: AskGiven) -> bool:
+def tell_command(
+    argv: Sequence[str], results_json: str, ask: AskGiven, *, seconds: float = HOOK_SECONDS
+) -> bool:
     """Start the user's `on_finish` command with the result on its standard input.
 
-    It has a minute; what it does wrong is logged and is no fault of the run. Never raises.
+    It has `seconds`; what it does wrong is logged and is no fault of the run. Never raises.
     """
     if not argv:
         return True
     try:
-        answer = ask(list(argv), given=results_json, seconds=HOOK_SECONDS)
+        answer = ask(list(argv), given=results_json, seconds=seconds)
     except (ValueError, OSError) as error:  # a NUL in a word, a closed pipe
         _log.warning("on_finish: %s cannot be started: %s", argv[0], error)
         return False

@@ -65,6 +65,8 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
         except Exception as error:
             fault = _fault(error)
             desk.results.failure = str(fault)
+        if desk.results.silence and fault is None and not desk.results.asked:
+            desk.results.problems.insert(0, desk.results.silence)
         try:
             desk.results.backlog = left(desk)
             # in the middle of a merge not even the changelog is committed
@@ -122,9 +124,10 @@ def _all_stages(desk: Desk, control: Control, only: str) -> bool:
                 _run_stage(stage, desk, control)
         except StageOver:
             over = True
-            desk.results.problems.append(
-                f"the stage {stage.NAME} was stopped after {minutes} minutes; the next run goes on"
-            )
+            problem = f"the stage {stage.NAME} was stopped after {minutes} minutes; "
+            problem += "the next run goes on"
+            if problem not in desk.results.problems:  # each slice of the backlog has the stage
+                desk.results.problems.append(problem)
     return over
 
 

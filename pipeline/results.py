@@ -17,6 +17,8 @@ class RunResults:
     rejected: (job, reasons) of drafts the gate refused and jobs that failed.
     refused: (claim, reason) of claims that form or support refused. held: (article, reasons).
     problems: sentences about what could not be read or obeyed, or waits on a Talk page.
+    silence: what there is to tell of the nights before, "" if they went well. It becomes a problem
+    of the first run that does not fail: else each night that fails would tell one more of the same.
     failure: what ended the run before its time, "" if nothing did.
     backlog: conversations from before the first night's horizon that are not worked on yet.
     scheduled: whether the run was the schedule's, not the user's. asked: whether a signal ended it.
@@ -27,6 +29,7 @@ class RunResults:
     refused: list[tuple[str, str]] = field(default_factory=list)
     held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    silence: str = ""
     failure: str = ""
     backlog: int = 0
     scheduled: bool = False

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import schedule, silence
-from pipeline.assemble import chosen_model, horizon
+from pipeline.assemble import chosen_model
+from pipeline.backlog import horizon
 from pipeline.config import Config
 from pipeline.errors import MemoryFault, ModelFault
 from pipeline.history import History

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -115,11 +115,28 @@ def synthesize(
     Example: memory synthesize --dry-run --since 2000-01-31
     """
     from pipeline.backlog import news, news_then_backlog
-    from pipeline.cli.running import Wish, at_night, by_hand
+    from pipeline.cli.running import Wish, at_night, by_hand, notify_of
     from pipeline.config import load_config
     from pipeline.records import Span
 
-    config = load_config(vault=vault, model=model, max_minutes=max_minutes, max_tokens=max_tokens)
+    if scheduled and (stage or dry_run or since):
+        raise ConfigFault(
+            "--scheduled is for a whole night: it takes no --stage, --dry-run or --since",
+            mend="leave --scheduled to the schedule",
+        )
+    if since and backlog:
+        raise ConfigFault(
+            "--since leaves older conversations alone, and --backlog takes them",
+            mend="give one of them, or `memory backfill --from`",
+        )
+    try:
+        config = load_config(
+            vault=vault, model=model, max_minutes=max_minutes, max_tokens=max_tokens
+        )
+    except ConfigFault as fault:
+        if scheduled:
+            notify_of(fault)
+        raise
     wish = Wish(
         span=Span(since=_midnight(since, config)) if since else None,
         passes=news_then_backlog if (backlog if backlog is not None else scheduled) else news,
@@ -163,8 +180,7 @@ def backfill(
     config = load_config(vault=vault, model=model, max_minutes=max_minutes, max_tokens=max_tokens)
     if begin and end and begin > end:
         raise ConfigFault(f"--from {begin:%Y-%m-%d} lies after --to {end:%Y-%m-%d}")
-    day_after = end + timedelta(days=1) if end else None
-    until = _midnight(day_after, config) - timedelta(milliseconds=1) if day_after else None
+    until = _midnight(end, config, days=1) - timedelta(milliseconds=1) if end else None
     wish = Wish(
         span=Span(since=_midnight(begin, config) if begin else None, until=until),
         passes=oldest_first,
@@ -175,6 +191,11 @@ def backfill(
     by_hand(config, wish)
 
 
-def _midnight(day: datetime, config: Config) -> datetime:
-    """The beginning of a day where the user lives."""
-    return day.replace(tzinfo=config.zone).astimezone()
+def _midnight(day: datetime, config: Config, *, days: int = 0) -> datetime:
+    """The beginning of a day where the user lives, or of one so many days later, in UTC."""
+    try:
+        return (day + timedelta(days=days)).replace(tzinfo=config.zone).astimezone(UTC)
+    except (OverflowError, ValueError) as error:  # the first or the last day of all years
+        raise ConfigFault(
+            f"{day:%Y-%m-%d} lies outside the calendar", mend="give a day of these centuries"
+        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -11,12 +12,23 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pipeline.cli.printing import print_diff, print_json, say, warn
-from pipeline.errors import EXIT_PARTIAL, EXIT_SKIPPED, EXIT_STOPPED, ConfigFault, StoreFault
+from pipeline.errors import (
+    EXIT_PARTIAL,
+    EXIT_SKIPPED,
+    EXIT_STOPPED,
+    BusyFault,
+    ConfigFault,
+    StoreFault,
+)
 
 if TYPE_CHECKING:
     from pipeline.backlog import Passes
     from pipeline.config import Config
+    from pipeline.desk import Desk
+    from pipeline.lock import Holder
     from pipeline.records import Event, Span
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +46,20 @@ class Wish:
 
 def by_hand(config: Config, wish: Wish) -> None:
     """Run, print, and exit with the code of the run's status."""
-    from pipeline import assemble
+    from pipeline.control import Control, Stopped
     from pipeline.lock import one_run
-    from pipeline.store.soundness import is_damaged
     from pipeline.system import awake
 
-    with one_run(config.lock_path) as killed, awake():
-        problems = []
-        if killed:
-            problems.append(
-                f"the last run was killed ({killed}); this one goes on where it stopped"
-            )
-        if wish.scheduled and (quiet := _silence(config)):
-            problems.append(quiet)
-        if not wish.trust_clock:
-            _refuse_wrong_clock(config)
-        if wish.dry_run:
-            with assemble.rehearsal(config) as copies:
-                status = _run(copies, wish, problems, rehearsing=config)
-        else:
-            try:
-                status = _run(config, wish, problems)
-            except StoreFault:
-                if not is_damaged(config.store_path):
-                    raise
-                status = _run(config, wish, problems + _made_anew(config))
+    _refuse_unknown_stage(wish.stage)
+    status = "stopped"
+    with one_run(config.lock_path) as killed:
+        try:
+            # for what stands before and after the stages: a signal there must not leave the lock
+            # behind as a killed run does, nor a program of ours at work
+            with Control(config.max_minutes).signals(), awake():
+                status = _sound_run(config, wish, killed)
+        except Stopped as stop:
+            _tell_no_run(wish, "stopped", str(stop))
     if code := {"partial": EXIT_PARTIAL, "stopped": EXIT_STOPPED}.get(status):
         raise typer.Exit(code)
 
@@ -69,33 +70,83 @@ def at_night(config: Config, wish: Wish, at: str) -> None:
 
     from pipeline import assemble, conditions, night, schedule
     from pipeline.lock import one_run
-    from pipeline.notify import notify
     from pipeline.schedule.times import last_due, parse
-    from pipeline.system import ask
 
     now = assemble.utc_now()
     due = last_due(parse(at), now)
     installed = schedule.installed()
     if installed and installed.installed_at > due:
-        say(f"the schedule was installed after {at}: its first night is the next one")
+        why = f"the schedule was installed after {at}: its first night is the next one"
+        _tell_no_run(wish, "not due", why)
         return
     try:
-        if night.done_since(config, due):
-            say(f"the night of {at} is done already")
+        if night.done_since(config, due, now):
+            _tell_no_run(wish, "not due", f"the night of {at} is done already")
             return
         folders = (config.vault, config.cache_dir, config.data_dir)
         weights = conditions.weights_bytes(assemble.place(assemble.chosen_model(config)[0], config))
         if reasons := conditions.reasons(conditions.read(folders), config.night, weights):
+            why = "; ".join(reasons)
             with one_run(config.lock_path):
-                night.skip(config, "; ".join(reasons), now)
-            warn(f"skipped this night: {'; '.join(reasons)}")
+                run = night.skip(config, why, now)
+            _tell_no_run(wish, "skipped", f"skipped this night: {why}", run)
             raise typer.Exit(EXIT_SKIPPED)
         by_hand(config, replace(wish, scheduled=True))
     except Exception as error:
-        # a night fails while nobody looks; typer.Exit is none of these failures
-        if config.night.notify and not isinstance(error, typer.Exit):
-            notify("The night's run failed", str(error), ask)
+        if config.night.notify:
+            notify_of(error)
         raise
+
+
+def notify_of(error: Exception) -> None:
+    """Show that a night failed, since nobody looks: not for an exit, nor for a run at work."""
+    from pipeline.notify import notify
+    from pipeline.system import ask
+
+    if not isinstance(error, typer.Exit | BusyFault):
+        notify("The night's run failed", str(error), ask)
+
+
+def _refuse_unknown_stage(stage: str) -> None:
+    from pipeline.orchestrator import STAGES
+
+    names = [known.NAME for known in STAGES]
+    if stage and stage not in names:
+        raise ConfigFault(f"there is no stage {stage!r}", mend=f"stages: {', '.join(names)}")
+
+
+def _tell_no_run(wish: Wish, status: str, why: str, run: str = "") -> None:
+    """That no stage was begun, and why, in the place of a run's result."""
+    if wish.as_json:
+        print_json({"run": run, "status": status, "why": why})
+    elif status == "not due":
+        say(why)
+    else:
+        warn(why)
+
+
+def _sound_run(config: Config, wish: Wish, killed: Holder | None) -> str:
+    """A run, its store made anew where that is damaged; returns its status.
+
+    killed: the run before it, if it was.
+    """
+    from pipeline import assemble
+    from pipeline.store.soundness import is_damaged
+
+    problems = []
+    if killed:
+        problems.append(f"the last run was killed ({killed}); this one goes on where it stopped")
+    if not wish.trust_clock:
+        _refuse_wrong_clock(config)
+    if wish.dry_run:
+        with assemble.rehearsal(config) as copies:
+            return _run(copies, wish, problems, rehearsing=config)
+    try:
+        return _run(config, wish, problems)
+    except StoreFault:
+        if not is_damaged(config.store_path):
+            raise
+        return _run(config, wish, problems + _made_anew(config))
 
 
 def _silence(config: Config) -> str:
@@ -134,14 +185,12 @@ def _run(
     from pipeline.logs import run_log
     from pipeline.progress import watcher
 
-    names = [known.NAME for known in orchestrator.STAGES]
-    if wish.stage and wish.stage not in names:
-        raise ConfigFault(f"there is no stage {wish.stage!r}", mend=f"stages: {', '.join(names)}")
     name, message = assemble.chosen_model(config)
     if message and not wish.as_json:
         warn(message)
     models = assemble.real_models(config)
     stream = sys.stdout if wish.as_json else sys.stderr
+    silence = _silence(config) if wish.scheduled else ""  # before this run is the newest
     with ExitStack() as open_, watcher(stream, json=wish.as_json) as watched:
         watching = [watched]
 
@@ -152,6 +201,7 @@ def _run(
         desk = assemble.desk(config, models=models, say=tell, span=wish.span, rehearsing=rehearsing)
         open_.callback(desk.store.close)
         desk.results.scheduled = wish.scheduled
+        desk.results.silence = silence
         desk.results.problems += problems
         log = None
         if not rehearsing:  # the log of a rehearsal would bear a real run's name
@@ -163,7 +213,7 @@ def _run(
         try:
             status = orchestrator.run(desk, control, only=wish.stage, passes=wish.passes)
         finally:
-            spent = desk.store.runs.spent(desk.run)
+            spent = _spent(desk)
             told = {"run": desk.run, "status": status, "model": name, "spent": spent}
             told |= desk.results.as_json()
             if log:
@@ -171,12 +221,28 @@ def _run(
                 _tell_the_users_command(config, told)
                 if log.problem:
                     warn(log.problem)
+            if wish.as_json and status == "failed":
+                print_json(told)
         diff = desk.history.diff(before, desk.history.head()) if rehearsing else ""
     if wish.as_json:
         print_json(told | ({"diff": diff} if rehearsing else {}))
         return status
     _print(told, diff)
     return status
+
+
+def _spent(desk: Desk) -> dict[str, float]:
+    """What the run asked of the model; nothing known where the store no longer says.
+
+    A second error here would hide the first, which tells that the store has to be made anew.
+    """
+    from pipeline import sqlite
+
+    try:
+        return desk.store.runs.spent(desk.run)
+    except sqlite.Error:
+        kinds = ("calls", "prompt_tokens", "cached_tokens", "output_tokens", "seconds")
+        return dict.fromkeys(kinds, 0.0)
 
 
 def _print(told: dict[str, Any], diff: str) -> None:
@@ -197,11 +263,15 @@ def _tell_the_users_command(config: Config, told: dict[str, Any]) -> None:
     """Start night.on_finish, if it is set. What becomes of it is only logged."""
     import json
 
-    from pipeline.notify import tell_command
+    from pipeline.control import Stopped
+    from pipeline.notify import HOOK_SECONDS, HOOK_SECONDS_STOPPED, tell_command
     from pipeline.system import ask
 
-    if config.night.on_finish:
-        tell_command(config.night.on_finish, json.dumps(told), ask)
+    seconds = HOOK_SECONDS_STOPPED if told["asked"] else HOOK_SECONDS
+    try:
+        tell_command(config.night.on_finish, json.dumps(told), ask, seconds=seconds)
+    except Stopped as stop:  # the run has ended and is recorded; its command alone is cut short
+        _LOG.warning("on_finish: %s", stop)
 
 
 def _refuse_wrong_clock(config: Config) -> None:

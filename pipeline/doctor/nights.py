@@ -80,7 +80,8 @@ def locked(machine: Machine) -> Verdict:
         budget = timedelta(minutes=machine.config.max_minutes)
         if machine.now - began > budget + _OVERTIME:
             return warn(
-                f"a run is at work ({holder}), far longer than its {budget.seconds // 60} minutes",
+                f"a run is at work ({holder}), far longer than its "
+                f"{machine.config.max_minutes} minutes",
                 f"if it does nothing any more, end it: kill {holder.pid}",
             )
         return ok(f"a run is at work ({holder})")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,12 +74,11 @@ def _below(place: Path, names: re.Pattern[str], machine: Machine) -> str:
 def free(machine: Machine) -> Verdict:
     """The disks of vault, store and archive have the room that a run asks for."""
     config = machine.config
-    room = tuple(
-        (place, shutil.disk_usage(_there(place)).free)
-        for place in (config.vault, config.cache_dir, config.data_dir)
-    )
+    room = conditions.free_disk((config.vault, config.cache_dir, config.data_dir))
     if wrong := conditions.reasons(conditions.Machine(free_disk=room), config.night, 0):
         return fail("; ".join(wrong), "make room: scheduled runs are skipped until then")
+    if not room:
+        return warn("no disk tells how much is free", "see that the folders' disks are there")
     return ok(f"at least {min(left for _, left in room) / 2**30:.0f} GB")
 
 
@@ -109,7 +107,7 @@ def folders(machine: Machine) -> Verdict:
     """The folders of store, archive and logs are there once a run was, and can be written."""
     missing = []
     for place in _folders(machine):
-        above = _there(place)
+        above = conditions.nearest(place)
         if not os.access(above, os.W_OK | os.X_OK):
             return fail(f"{above} cannot be written", f"chmod u+wx '{above}'")
         if not place.is_dir():
@@ -152,8 +150,3 @@ def _open_below(folder: Path) -> Iterator[Path]:
                 yield from _open_below(Path(entry.path))
             elif entry.stat(follow_symlinks=False).st_mode & 0o077 and not entry.is_symlink():
                 yield Path(entry.path)
-
-
-def _there(folder: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
-    return next(path for path in (folder, *folder.parents) if path.exists())
