@@ -27,7 +27,8 @@ def change_line(change: Change, store: Store, zone: tzinfo | None) -> str:
     where = (
         ", ".join(sections) if change.kind == "updated" and sections else f"[[{change.article}]]"
     )
-    return f"- {change.kind} {where}: {', '.join(told)} from {_sources(change.convs, store, zone)}"
+    sources = _sources(change.convs, store, zone)
+    return f"- {change.kind} {where}: {', '.join(told)}" + (f" from {sources}" if sources else "")
 
 
 def _tidied(change: Change) -> list[str]:
@@ -46,9 +47,13 @@ def counted(number: int, noun: str, sign: str = "") -> str:
 
 
 def _sources(convs: Sequence[str], store: Store, zone: tzinfo | None) -> str:
+    """The conversations by name; "" where all of them are forgotten."""
     named = []
     for conv in convs[:_CONVS_SHOWN]:
-        conversation = store.conversations.get(conv)
+        conversation = store.conversations.find(conv)
+        if conversation is None:  # its part of the archive is lost
+            named.append(f"`conv:{conv}`")
+            continue
         date = conversation.started_at.astimezone(zone).date().isoformat()
         title = plain(short_title(conversation.title))
         named.append(f'`conv:{conv}` ({date}, {conversation.source}, "{title}")')

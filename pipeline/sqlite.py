@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # hooks load this file, and the module takes longer to load t
 
 Error = sqlite3.Error
 BUSY_SECONDS = 10.0  # waited for another program to let go of the database
+_MEND = "check the folder's permissions and free space; `memory doctor` says what is wrong with it"
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -27,6 +28,7 @@ def connect(path: Path) -> sqlite3.Connection:
     The folder is made 0700 and the file 0600: a transcript is nobody else's business.
     Raises StoreFault if it cannot be opened or is not a database.
     """
+    connection: sqlite3.Connection | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600, exist_ok=True)
@@ -38,17 +40,19 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA secure_delete=ON")
         problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except (sqlite3.Error, OSError) as error:
-        raise StoreFault(
-            f"cannot open the store {path}: {error}",
-            mend="check the folder's permissions and free space; the file holds derived state, so "
-            "it may be moved aside and is built again from the archive",
-        ) from error
+        if connection is not None:
+            connection.close()
+        raise StoreFault(f"cannot open the store {path}: {error}", mend=_MEND) from error
     if problem != "ok":
-        raise StoreFault(
-            f"the store {path} is damaged: {problem}",
-            mend="move it aside; it holds derived state and is built again from the archive",
-        )
+        connection.close()
+        raise StoreFault(f"the store {path} is damaged: {problem}", mend=_MEND)
     return connection
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether the database refused because another program holds it."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # an extended code's first byte
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 @contextmanager

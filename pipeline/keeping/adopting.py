@@ -1,11 +1,13 @@
 """Commits of ours that the journal knows nothing of: what their trailers tell goes to the ledger.
 
 The journal has every publication before its commit is made, so this is for a journal that was lost
-or damaged: without it the chunks of those commits would be folded a second time.
+or damaged, perhaps without a trace: without it the chunks of those commits would be folded a second
+time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -22,13 +24,17 @@ from pipeline.store.ledger import Folding, PageFile
 _ARTICLES = "articles/"
 
 
-def adopt(store: Store, history: History, at: datetime) -> int:
+def adopt(store: Store, history: History, at: datetime, *, all_of_them: bool) -> int:
     """Enter every commit that folded chunks and is not in the ledger; return how many.
 
-    What was merged or led in an article, and which claims the commit counted, its trailers do not
+    all_of_them: also those of which nothing else is known, as after a loss; otherwise they are
+    another machine's that writes to the same vault. What the user had forgotten stays so. What was merged or led in an article, and which claims the commit counted, its trailers do not
     tell; the sentences it wrote and the words of the article are read from the page.
     """
-    missing = [commit for commit in history.log() if _is_missing(commit, store)]
+    final = {bucket.name: bucket.merged_into or bucket.name for bucket in store.buckets.all()}
+    missing = [commit for commit in history.log() if _is_missing(commit, store, final)]
+    if missing and not all_of_them:
+        missing = [commit for commit in missing if _is_known(commit, store, history)]
     if not missing:
         return 0
     files = history.files([commit.sha for commit in missing])
@@ -43,7 +49,7 @@ def adopt(store: Store, history: History, at: datetime) -> int:
                 elif PurePosixPath(path).stem in known:
                     # what is known of the article may be later than this commit
                     _note(commit, path, store, at, outcome="folded")
-                    fresh, _ = _written(commit, path, history)
+                    fresh, _ = _written(commit, path, store, history)
                     run = commit.trailers["Run"]
                     store.ledger.shut_out(PurePosixPath(path).stem, list(fresh), run)
                 else:
@@ -51,11 +57,29 @@ def adopt(store: Store, history: History, at: datetime) -> int:
     return len(missing)
 
 
-def _is_missing(commit: Commit, store: Store) -> bool:
+def _is_missing(commit: Commit, store: Store, final: Mapping[str, str]) -> bool:
+    """final: the name under which each bucket goes on, itself unless it was merged."""
     if not {"Run", "Bucket", "Chunks"} <= commit.trailers.keys():
         return False
-    run, chunks = commit.trailers["Run"], commit.trailers["Chunks"].split()
-    return any(not store.restoring.folded(chunk, run) for chunk in chunks)
+    run, bucket = commit.trailers["Run"], commit.trailers["Bucket"]
+    chunks = commit.trailers["Chunks"].split()
+    gone = store.forgetting.chunks(chunks)
+    return any(
+        not store.restoring.folded(chunk, run, final.get(bucket, bucket))
+        for chunk in chunks
+        if chunk not in gone
+    )
+
+
+def _is_known(commit: Commit, store: Store, history: History) -> bool:
+    """Whether it is of conversations that are here."""
+    if any(store.restoring.has_chunk(chunk) for chunk in commit.trailers["Chunks"].split()):
+        return True
+    paths = history.files([commit.sha])[commit.sha]
+    articles = (path for path in paths if path.startswith(_ARTICLES))
+    found = (_written(commit, path, store, history)[0].values() for path in articles)
+    convs = {conv for sentences in found for sources in sentences for conv in sources}
+    return any(store.conversations.find(conv) is not None for conv in convs)
 
 
 def _taken_back(history: History) -> set[tuple[str, str]]:
@@ -79,12 +103,22 @@ def _note(commit: Commit, path: str, store: Store, at: datetime, *, outcome: str
     )
 
 
-def _written(commit: Commit, path: str, history: History) -> tuple[dict[str, tuple[str, ...]], str]:
-    """The cited sentences that a commit brought, with their sources; the page after it."""
+def _written(
+    commit: Commit, path: str, store: Store, history: History
+) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The cited sentences that a commit brought, with their sources; the page after it.
+
+    Without those of forgotten conversations that stand there no more.
+    """
     after = history.show(commit.sha, path) or ""
     before = history.show(history.before(commit.sha), path)
     old = _cited(parse(before)) if before else {}
-    return {text: convs for text, convs in _cited(parse(after)).items() if text not in old}, after
+    new = {text: convs for text, convs in _cited(parse(after)).items() if text not in old}
+    gone = store.forgetting.convs({conv for convs in new.values() for conv in convs})
+    if gone:
+        standing = _cited(parse(history.show(history.head(), path) or ""))
+        new = {t: convs for t, convs in new.items() if t in standing or not gone >= set(convs)}
+    return new, after
 
 
 def _enter(
@@ -92,7 +126,9 @@ def _enter(
 ) -> None:
     run, bucket = commit.trailers["Run"], commit.trailers["Bucket"]
     stem = PurePosixPath(path).stem
-    fresh, after = _written(commit, path, history)
+    fresh, after = _written(commit, path, store, history)
+    convs = dict.fromkeys(conv for sources in fresh.values() for conv in sources)
+    gone = store.forgetting.convs(convs)
     if bucket not in {known.name for known in store.buckets.all()}:
         store.buckets.save(Bucket(bucket, state=BucketState.CAPTURED), at)
     folding = Folding(
@@ -108,7 +144,7 @@ def _enter(
             citations=0,
             superseded=0,
             sections=(),
-            convs=tuple(dict.fromkeys(conv for convs in fresh.values() for conv in convs)),
+            convs=tuple(conv for conv in convs if conv not in gone),
         ),
         stem=stem,
         written_hash=digest(after),

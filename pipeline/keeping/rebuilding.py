@@ -41,7 +41,7 @@ class Rebuilt:
 @dataclass(slots=True)
 class _Findings:
     problems: list[str] = field(default_factory=list)
-    journal_is_damaged: bool = False
+    damaged: list[Path] = field(default_factory=list)  # files of the journal
     journal_is_cut_off: bool = False
 
 
@@ -77,11 +77,16 @@ def rebuild(
     aside = move_aside(config.store_path, now())
     (fresh / config.store_path.name).rename(config.store_path)
     fresh.rmdir()
+    # not before: a rebuild that was killed and is done again must see the damage as well
+    for path in found.damaged:
+        path.rename(path.with_name(f"{path.name}.damaged"))
     store = Store(config.store_path, config.journal_dir)
-    if found.journal_is_damaged:
-        store.journal.mark_everything()
-    store.journal.write()
-    store.close()
+    try:
+        if found.damaged:
+            store.journal.marks.mark_everything()
+        store.journal.write()
+    finally:
+        store.close()
     return Rebuilt(counts, tuple(found.problems), aside)
 
 
@@ -91,15 +96,25 @@ def _write_down_the_last(config: Config) -> None:
         return
     try:
         store = Store(config.store_path, config.journal_dir)
-    except StoreFault:
+    except StoreFault as fault:
+        _refuse_if_sound(fault)
         return  # it is damaged: that is why it is made anew
     try:
         store.journal.refuse_if_behind(config.journal_dir)
         store.journal.write()
-    except StoreFault:
-        pass  # damaged, or an old copy, which has nothing to add
+    except StoreFault as fault:
+        _refuse_if_sound(fault)  # damaged, or an old copy, which has nothing to add
     finally:
         store.close()
+
+
+def _refuse_if_sound(fault: StoreFault) -> None:
+    """What cannot be read or written down at this moment is not lost: it is not moved aside."""
+    cause: BaseException | None = fault
+    while cause is not None:
+        if isinstance(cause, OSError) or sqlite.is_busy(cause):
+            raise fault
+        cause = cause.__cause__
 
 
 def _build(
@@ -108,14 +123,9 @@ def _build(
     """A whole database in the folder `place`; what it holds."""
     store = Store(place / config.store_path.name)
     try:
-        _replay(store, config, found, dry_run=dry_run)
+        _replay(store, config, found)
         _read_archive(store, Archive(config.archive_dir), found, dry_run=dry_run)
-        if (
-            found.journal_is_damaged
-            or found.journal_is_cut_off  # by a kill, or by a disk that lost what came after
-            or not journal_files(config.journal_dir)
-        ):
-            _adopt(store, config, found, at)
+        _adopt(store, config, found, at)
         if lost := store.restoring.close_ranks():
             found.problems.append(f"{lost} records were left out: what they belong to is lost")
         return store.restoring.counts()
@@ -128,7 +138,7 @@ def _build(
         store.close()
 
 
-def _replay(store: Store, config: Config, found: _Findings, *, dry_run: bool) -> None:
+def _replay(store: Store, config: Config, found: _Findings) -> None:
     for path in journal_files(config.journal_dir):
         try:
             for frame in frames(path):
@@ -137,9 +147,7 @@ def _replay(store: Store, config: Config, found: _Findings, *, dry_run: bool) ->
             found.journal_is_cut_off = True
         except StoreFault as fault:
             found.problems.append(str(fault))
-            found.journal_is_damaged = True
-            if not dry_run:
-                path.rename(path.with_name(f"{path.name}.damaged"))
+            found.damaged.append(path)
     store.journal.settle(config.journal_dir)
 
 
@@ -166,8 +174,10 @@ def _read_archive(store: Store, archive: Archive, found: _Findings, *, dry_run: 
 def _adopt(store: Store, config: Config, found: _Findings, at: datetime) -> None:
     if not (config.vault / ".git").is_dir():
         return
+    # cut off by a kill, or by a disk that lost what came after
+    in_doubt = found.damaged or found.journal_is_cut_off or not journal_files(config.journal_dir)
     try:
-        adopted = adopt(store, History(config.vault), at)
+        adopted = adopt(store, History(config.vault), at, all_of_them=bool(in_doubt))
     except VaultFault as fault:
         found.problems.append(f"the vault's commits could not be read: {fault}")
         return

@@ -34,10 +34,17 @@ class Forgetting:
 
     def messages(self, ids: Iterable[str]) -> frozenset[str]:
         """Those of these messages that were in a conversation the user had forgotten."""
-        if not self._connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone():
-            return frozenset()
-        hashes = {_hash("message", one): one for one in ids}
-        return frozenset(hashes[found] for found in self._known(list(hashes)))
+        return self._of("message", ids)
+
+    # ------------------------------------------------------------------ for whoever reads commits
+
+    def convs(self, ids: Iterable[str]) -> frozenset[str]:
+        """Those of these conversations that the user had forgotten."""
+        return self._of("conv", ids)
+
+    def chunks(self, ids: Iterable[str]) -> frozenset[str]:
+        """Those of these chunks that were of a conversation the user had forgotten."""
+        return self._of("chunk", ids)
 
     # ------------------------------------------------------------------ what it is about
 
@@ -121,6 +128,8 @@ class Forgetting:
                     "SELECT message_id FROM messages WHERE conv = ?", (conv,)
                 )
                 hashes += [_hash("message", row["message_id"]) for row in ids]
+                hashes += [_hash("chunk", chunk) for chunk in self._chunks([conv])]
+                hashes.append(_hash("conv", conv))
                 self._connection.executemany(
                     "INSERT OR IGNORE INTO forgotten VALUES (?, ?)",
                     [(one, to_text(at)) for one in hashes],
@@ -258,6 +267,12 @@ class Forgetting:
             for conv in convs
             for row in self._connection.execute("SELECT id FROM chunks WHERE conv = ?", (conv,))
         )
+
+    def _of(self, kind: str, names: Iterable[str]) -> frozenset[str]:
+        if not self._connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone():
+            return frozenset()
+        hashes = {_hash(kind, name): name for name in names}
+        return frozenset(hashes[found] for found in self._known(list(hashes)))
 
     def _known(self, hashes: Sequence[str]) -> list[str]:
         found: list[str] = []

@@ -45,7 +45,6 @@ class Journal:
         self._connection = connection
         self._folder = folder
         self._path: Path | None = None
-        self._whole = False  # the next frame holds all there is
         self.marks = Marks(connection)
 
     def refuse_if_behind(self, folder: Path) -> None:
@@ -69,15 +68,14 @@ class Journal:
         """
         if self._folder is None:
             return 0
-        marks = self.marks.all()
-        if not marks and self._number:
+        if not self.marks.any and self._number:
             return 0
         if self._path is None or not self._path.is_file():
             self._path = self._begin(self._folder)
         try:
             with transaction(self._connection):
                 marks = self.marks.all()
-                if marks:
+                if self.marks.any:
                     _append(self._path, self._frame(marks))
                     self.marks.clear()
         except sqlite3.DatabaseError as error:
@@ -86,7 +84,6 @@ class Journal:
         except BaseException:
             self._path = None  # what half a write left at its end would hide the next one
             raise
-        self._whole = False
         return len(marks)
 
     def rewrite(self) -> None:
@@ -98,7 +95,7 @@ class Journal:
         with transaction(self._connection):
             # what is gone is not even named
             self.marks.clear()
-            self.mark_everything()
+            self.marks.mark_everything()
         self.write()
         # killed before this line, the older files are overruled: the new one starts from nothing
         for path in old:
@@ -111,11 +108,6 @@ class Journal:
             self._connection.execute("UPDATE journal_number SET number = ?", (newest,))
             self.marks.clear()
 
-    def mark_everything(self) -> None:
-        """The next write holds all there is, and overrules what was written before."""
-        self.marks.mark_everything()
-        self._whole = True
-
     @property
     def _number(self) -> int:
         row = self._connection.execute("SELECT number FROM journal_number").fetchone()
@@ -127,7 +119,7 @@ class Journal:
         newest = max(map(_number, journal_files(folder)), default=0)
         with transaction(self._connection):
             if newest < self._number or not newest:
-                self.mark_everything()
+                self.marks.mark_everything()
             number = self._number + 1
             # before the file is there: a file the database does not know means it is an old copy
             self._connection.execute("UPDATE journal_number SET number = ?", (number,))
@@ -139,7 +131,7 @@ class Journal:
         return folder / f"{number:08}{_SUFFIX}"
 
     def _frame(self, marks: list[tuple[str, str]]) -> bytes:
-        lines = [{"format": FORMAT, "whole": self._whole}, *self.marks.rows(marks)]
+        lines = [{"format": FORMAT, "whole": self.marks.whole}, *self.marks.rows(marks)]
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         return zstandard.ZstdCompressor(level=6, write_checksum=True).compress(text.encode())
 
@@ -195,6 +187,8 @@ def _append(path: Path, frame: bytes) -> None:
             file.write(frame)
             file.flush()
             os.fsync(file.fileno())
+        if not size:
+            _keep_name(path.parent)
     except BaseException as error:
         # half a frame would hide those that come after it
         with contextlib.suppress(OSError):
@@ -202,6 +196,15 @@ def _append(path: Path, frame: bytes) -> None:
         if isinstance(error, OSError):
             raise _unwritable(path, error) from error
         raise
+
+
+def _keep_name(folder: Path) -> None:
+    """A file that is new survives the loss of power only once its folder was written as well."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _unwritable(path: Path, error: OSError) -> StoreFault:

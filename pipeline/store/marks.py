@@ -16,6 +16,9 @@ from typing import Any
 # what is derived is derived again.
 _NOT_WATCHED = frozenset({"messages", "model_calls", "derived", "_migrations"})
 _OWN = "journal_"  # what the journal itself needs
+# A mark like the others, so that a kill cannot lose it: without it, rows that are gone and no
+# longer named would come back from what was written before.
+_WHOLE = ("", "[]")
 
 Row = dict[str, Any]
 
@@ -31,10 +34,25 @@ class Marks:
     def all(self) -> list[tuple[str, str]]:
         """(table, key) of every row that changed; rows that are gone as well."""
         rows = self._connection.execute("SELECT tab, key FROM journal_marks ORDER BY tab, key")
-        return [(row["tab"], row["key"]) for row in rows]
+        return [(row["tab"], row["key"]) for row in rows if row["tab"] != _WHOLE[0]]
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to write down."""
+        found = self._connection.execute("SELECT 1 FROM journal_marks LIMIT 1").fetchone()
+        return found is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the marked rows are all there is, and overrule what was written before."""
+        found = self._connection.execute(
+            "SELECT 1 FROM journal_marks WHERE tab = ? AND key = ?", _WHOLE
+        ).fetchone()
+        return found is not None
 
     def mark_everything(self) -> None:
-        """Every row is to be written down anew."""
+        """Every row is to be written down anew, and what was written before overruled."""
+        self._connection.execute("INSERT OR IGNORE INTO journal_marks VALUES (?, ?)", _WHOLE)
         for table, keys in self.tables.items():
             listed = ", ".join(f'"{key}"' for key in keys)
             self._connection.execute(

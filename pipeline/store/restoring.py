@@ -110,11 +110,20 @@ class Restoring:
         self._connection.execute("PRAGMA foreign_keys=ON")
         return lost
 
-    def folded(self, chunk_id: str, run: str) -> bool:
-        """Whether the ledger, or a publication that was announced, has this chunk of this run."""
+    def has_chunk(self, chunk_id: str) -> bool:
+        """Whether the chunk is here."""
+        row = self._connection.execute("SELECT 1 FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
+        return row is not None
+
+    def folded(self, chunk_id: str, run: str, bucket: str) -> bool:
+        """Whether the ledger has this chunk, of this run or in this bucket.
+
+        Or a publication of the run that was announced.
+        """
         row = self._connection.execute(
-            "SELECT 1 FROM synthesized_bucket_chunks WHERE chunk_id = ? AND run = ?",
-            (chunk_id, run),
+            """SELECT 1 FROM synthesized_bucket_chunks
+               WHERE chunk_id = ? AND (run = ? OR bucket = ?)""",
+            (chunk_id, run, bucket),
         ).fetchone()
         if row is not None:
             return True
