@@ -23,11 +23,14 @@ from pipeline.desk import Desk
 from pipeline.errors import ConfigFault, SourceFault, StoreFault
 from pipeline.history import History
 from pipeline.models import Account, Embedder, Model
-from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve
-from pipeline.models.check import Finding, check, check_embedder
+from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve, served
+from pipeline.models.check import Finding, check, check_embedder, check_served
 from pipeline.models.fetch import MANIFEST, check_files
+from pipeline.models.keys import server_key
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
+from pipeline.models.openai_api import ServedModel
+from pipeline.models.server import Server, address
 from pipeline.policy import load_policy
 from pipeline.prompts import Prompts
 from pipeline.publish import Press
@@ -46,6 +49,7 @@ from pipeline.sources import (
     pi,
 )
 from pipeline.store import Store
+from pipeline.system import Ask, ask
 from pipeline.vault import Vault
 
 Roots = Callable[[Mapping[str, str], Path], list[Path]]
@@ -92,13 +96,48 @@ def mlx_model(config: Config, *, account: Account) -> MlxModel:
         name,
         place(name, config),
         account=account,
+        adapters={stage: folder for stage, folder in config.adapters if folder is not None},
         max_prompt_tokens=config.max_prompt_tokens,
         batch=config.batch,
     )
 
 
+def model_server(config: Config, asking: Ask = ask) -> Server:
+    """The server of the configured model; nothing is asked of it yet.
+
+    Raises ConfigFault for one that may not be asked, that lacks its key, or with adapters.
+    """
+    name, _ = chosen_model(config)
+    if worn := [stage for stage, folder in config.adapters if folder is not None]:
+        raise ConfigFault(
+            f"`adapters.{worn[0]}` is for a model that runs here, and {name} runs on a server",
+            mend="let the server wear the adapter, or set `model` to one that runs here",
+        )
+    settings = config.server
+    key = server_key(settings, os.environ, asking)
+    at = address(settings.url, remote=settings.remote, keyed=bool(key))
+    return Server(at, key, seconds=settings.timeout_seconds)
+
+
+def served_model(config: Config, server: Server, *, account: Account) -> ServedModel:
+    """The configured model on its server."""
+    name, _ = chosen_model(config)
+    return ServedModel(
+        name,
+        served(name),
+        server,
+        account=account,
+        max_prompt_tokens=config.max_prompt_tokens,
+        parallel=config.batch,
+    )
+
+
 def place(name: str, config: Config) -> Path:
-    """The folder a model is in, or would be once fetched. Raises ModelFault for no model's name."""
+    """The folder a model is in, or would be once fetched; one that is nowhere for a model that a
+    server runs, since its weights are not here. Raises ModelFault for no model's name.
+    """
+    if served(name):
+        return config.models_dir / name.replace("/", "--")
     found = resolve(name)
     return found if isinstance(found, Path) else config.models_dir / folder_name(found)
 
@@ -108,13 +147,20 @@ def real_models(config: Config) -> Models:
     embedder = None
     if config.embedder != "none":
         embedder = MiniLM(config.embedder, place(config.embedder, config))
-    place(chosen_model(config)[0], config)  # a name that means nothing is said at once
+    name, _ = chosen_model(config)
+    place(name, config)  # a name that means nothing is said at once
+    if served(name):
+        server = model_server(config)
+        return Models(lambda account: served_model(config, server, account=account), embedder)
     return Models(lambda account: mlx_model(config, account=account), embedder)
 
 
 def check_model(config: Config) -> list[Finding]:
     """What `memory model check` finds of the configured model: its files, then how it works."""
     name, _ = chosen_model(config)
+    if served(name):
+        server = model_server(config)
+        return check_served(served_model(config, server, account=lambda _call: None))
     model, there = resolve(name), place(name, config)
     findings = []
     if (there / MANIFEST).is_file():

@@ -36,6 +36,7 @@ from pipeline.policy import Count, Table
 APP = "nightly-memory"
 PREFIX = "MEMORY_"
 FILE_VARIABLE = "MEMORY_CONFIG"
+ADAPTER_FILES = ("adapter_config.json", "adapters.safetensors")
 
 # ------------------------------------------------------------------ where things go by default
 
@@ -107,6 +108,16 @@ def _usable(patterns: dict[str, str]) -> dict[str, str]:
 Folder = Annotated[Path, BeforeValidator(_expanded), AfterValidator(_absolute)]
 
 
+def _holds_adapter(folder: Path) -> Path:
+    missing = [name for name in ADAPTER_FILES if not (folder / name).is_file()]
+    if missing:
+        raise ValueError(f"holds no {missing[0]}")
+    return folder
+
+
+Adapter = Annotated[Folder, AfterValidator(_holds_adapter)]
+
+
 # ------------------------------------------------------------------ config
 
 
@@ -158,6 +169,44 @@ class IngestConfig(Table):
         "each written as `[REDACTED:name]` and counted by name. Refused are expressions that match "
         "nothing at all, or whose search can take far longer than the text is long.",
     )
+
+
+class ServerConfig(Table):
+    """The server of a model named `openai:NAME`."""
+
+    url: str = Field(
+        default="http://127.0.0.1:8080/v1",
+        description="Where the server listens, up to and with `/v1`.",
+    )
+    remote: bool = Field(
+        default=False,
+        description="Let the server be another machine than this one. Your conversations, "
+        "redacted, are then sent there; otherwise nothing leaves this machine.",
+    )
+    key_variable: str = Field(
+        default="",
+        description="The environment variable that holds the server's key; a key is never written "
+        "into this file.",
+    )
+    key_item: str = Field(
+        default="",
+        description="The service name of the keychain item that holds the key (on a Mac). "
+        "`key_variable` goes before it.",
+    )
+    timeout_seconds: Count = Field(
+        default=300, description="Seconds the server may take for one request."
+    )
+
+
+class AdaptersConfig(Table):
+    """LoRA adapters for stages: folders as `mlx_lm.lora` writes them. A stage without one uses the
+    model as it is.
+    """
+
+    chunk: Adapter | None = Field(default=None, description="For the stage chunk.")
+    cluster: Adapter | None = Field(default=None, description="For the stage cluster.")
+    synthesize: Adapter | None = Field(default=None, description="For the stage synthesize.")
+    wikify: Adapter | None = Field(default=None, description="For the stage wikify.")
 
 
 class NightConfig(Table):
@@ -240,7 +289,8 @@ class Config(BaseSettings):
     model: str = Field(
         default="auto",
         description="The language model: an alias of `memory model list`, a hub name, a local "
-        "folder, or `auto`, which chooses by this machine's memory.",
+        "folder, `auto`, which chooses by this machine's memory, or `openai:NAME`, the model of "
+        "that name on the server of `[server]`.",
     )
     embedder: str = Field(
         default="minilm",
@@ -290,6 +340,14 @@ class Config(BaseSettings):
     project: ProjectConfig = Field(
         default=ProjectConfig(),
         description="The memory of a project: `anvil-memory` and `memory project`.",
+    )
+    server: ServerConfig = Field(
+        default=ServerConfig(), description="The server of a model named `openai:NAME`."
+    )
+    adapters: AdaptersConfig = Field(
+        default=AdaptersConfig(),
+        description="LoRA adapters for stages: folders as `mlx_lm.lora` writes them. A stage "
+        "without one uses the model as it is.",
     )
 
     @classmethod

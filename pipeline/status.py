@@ -20,6 +20,7 @@ from pipeline.config import Config
 from pipeline.errors import MemoryFault, ModelFault
 from pipeline.history import History
 from pipeline.lock import holder
+from pipeline.models.catalog import served
 from pipeline.models.fetch import path as model_path
 from pipeline.records import Span
 from pipeline.schedule import State
@@ -109,7 +110,9 @@ def _schedule(config: Config, now: datetime, ask: Ask) -> tuple[State | None, li
 
 def _is_fetched(config: Config) -> bool:
     try:
-        model_path(chosen_model(config)[0], config.models_dir)
+        name = chosen_model(config)[0]
+        if not served(name):  # a server has its own
+            model_path(name, config.models_dir)
     except ModelFault:
         return False
     return True

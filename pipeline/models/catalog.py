@@ -14,6 +14,7 @@ from pathlib import Path
 from pipeline.errors import ModelFault
 
 GB = 10**9
+SERVED = "openai:"  # begins the name of a model that a server runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,20 @@ def default_alias(memory_bytes: int) -> tuple[str, str | None]:
         return "e4b", None
     gigabytes = memory_bytes / 2**30
     return "e2b", f"{gigabytes:.0f} GB of memory: using the smaller model e2b (e4b wants 16 GB)."
+
+
+def served(name: str) -> str:
+    """The server's own name for the model `name`, "" for a model that runs here.
+
+    Raise ModelFault where nothing follows the `openai:`.
+    """
+    if not name.startswith(SERVED):
+        return ""
+    if not name[len(SERVED) :].strip():
+        raise ModelFault(
+            f"{name!r} names no model.", mend="Write openai:NAME, with the server's name for it."
+        )
+    return name[len(SERVED) :]
 
 
 def resolve(name: str) -> HubModel | RegistryModel | Path:

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pipeline.errors import ModelFault
-from pipeline.models import Ask, Embedder, Grammar, Reply
+from pipeline.models import Ask, Embedder, Grammar, Model, Reply
 from pipeline.models.mlx import MlxModel
+from pipeline.models.openai_api import ServedModel
 
 _STAGE, _PURPOSE = "check", "check"
 _SYSTEM = "You answer in one short sentence."
@@ -49,6 +50,13 @@ def check(model: MlxModel) -> list[Finding]:
     return _judged(lambda findings: _language(model, findings))
 
 
+def check_served(model: ServedModel) -> list[Finding]:
+    """The same for a model that a server runs; what the server cannot do is said, and is no fault
+    where it is done here.
+    """
+    return _judged(lambda findings: _served(model, findings))
+
+
 def check_embedder(embedder: Embedder) -> list[Finding]:
     """The same for an embedder: two sentences on one thing must be nearer than two on others."""
     return _judged(lambda findings: _embed(embedder, findings))
@@ -71,6 +79,22 @@ def _language(model: MlxModel, findings: list[Finding]) -> None:
     _choose(model, findings)
     _grammar(model, findings)
     _batch(model, findings)
+    peak = model.engine.peak_bytes() / 1e9
+    findings.append(Finding("peak memory", f"{peak:.1f} GB", True))
+
+
+def _served(model: ServedModel, findings: list[Finding]) -> None:
+    _choose(model, findings)
+    _grammar(model, findings)
+    weighs = "logprobs" not in model.without
+    how = "by likely tokens" if weighs else "by what it says: the server lists no likely tokens"
+    findings.append(Finding("chooses", how, True))
+    bound = "response_format" not in model.without
+    how = "a JSON schema is sent along" if bound else "checked afterwards: it takes no JSON schema"
+    findings.append(Finding("form", how, True))
+    _write(model, [Ask(_SYSTEM, _PROMPTS[0])])  # the first one may have to load it
+    replies = _write(model, [Ask(_SYSTEM, prompt) for prompt in _PROMPTS])
+    findings.append(_speed(replies))
 
 
 def _embed(embedder: Embedder, findings: list[Finding]) -> None:
@@ -95,14 +119,14 @@ def _load(model: MlxModel, findings: list[Finding]) -> None:
     findings.append(Finding("computes on", device, True))
 
 
-def _choose(model: MlxModel, findings: list[Finding]) -> None:
+def _choose(model: Model, findings: list[Finding]) -> None:
     ask = Ask("Answer with yes or no.", "Is water wet?", options=("yes", "no"))
     (choice,) = model.choose([ask], stage=_STAGE, purpose=_PURPOSE)
     sound = abs(sum(choice.probabilities) - 1) < 1e-6  # false for NaN, which broken weights give
     findings.append(Finding("choose", f"{choice.best} ({max(choice.probabilities):.2f})", sound))
 
 
-def _grammar(model: MlxModel, findings: list[Finding]) -> None:
+def _grammar(model: Model, findings: list[Finding]) -> None:
     ask = Ask("You answer in JSON.", "Name a colour.")
     (reply,) = model.write(
         [ask], stage=_STAGE, purpose=_PURPOSE, max_tokens=60, grammar=Grammar("json", _SCHEMA)
@@ -114,7 +138,7 @@ def _grammar(model: MlxModel, findings: list[Finding]) -> None:
     findings.append(Finding("grammar", reply.text, sound))
 
 
-def _batch(model: MlxModel, findings: list[Finding]) -> None:
+def _batch(model: Model, findings: list[Finding]) -> None:
     """Greedy text must not depend on what else is in the batch: some caches have had that fault."""
     asks = [Ask(_SYSTEM, prompt) for prompt in _PROMPTS]
     together = _write(model, asks)
@@ -122,11 +146,13 @@ def _batch(model: MlxModel, findings: list[Finding]) -> None:
     same = sum(a.text == b.text for a, b in zip(together, alone, strict=True))
     result = f"{same} of {len(asks)} replies the same alone and together"
     findings.append(Finding("batch", result, same == len(asks)))
-    tokens, seconds = sum(r.output_tokens for r in together), sum(r.seconds for r in together)
-    findings.append(Finding("speed", f"{tokens / seconds:.1f} tokens a second in a batch", True))
-    peak = model.engine.peak_bytes() / 1e9
-    findings.append(Finding("peak memory", f"{peak:.1f} GB", True))
+    findings.append(_speed(together))
 
 
-def _write(model: MlxModel, asks: list[Ask]) -> list[Reply]:
+def _speed(replies: list[Reply]) -> Finding:
+    tokens, seconds = sum(r.output_tokens for r in replies), sum(r.seconds for r in replies)
+    return Finding("speed", f"{tokens / seconds:.1f} tokens a second in a batch", True)
+
+
+def _write(model: Model, asks: list[Ask]) -> list[Reply]:
     return model.write(asks, stage=_STAGE, purpose=_PURPOSE, max_tokens=24)

@@ -20,6 +20,7 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.sample_utils import greedy_sampler
 
 from pipeline.models import Grammar
+from pipeline.models.adapters import Adapters, replaces_weights
 from pipeline.models.chat import Chat, Prompt
 from pipeline.models.grammar import Grammars
 from pipeline.models.prefix import Prefixes, plan
@@ -50,19 +51,36 @@ class Scored:
 class Engine:
     """One model in memory. Use it on the thread that made it."""
 
-    def __init__(
-        self, folder: Path, *, adapter: Path | None, batch: int, cache_bytes: int, prefixes: int
-    ) -> None:
+    def __init__(self, folder: Path, *, batch: int, cache_bytes: int, prefixes: int) -> None:
         mx.set_cache_limit(cache_bytes)
         # Leave room for the system and the display: beyond this MLX waits instead of swapping.
         mx.set_memory_limit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
-        self._model, self._tokenizer = load(
-            str(folder), adapter_path=None if adapter is None else str(adapter)
-        )[:2]
+        self._folder = folder
+        self._model, self._tokenizer = load(str(folder))[:2]
+        self._adapters = Adapters(self._model)
         self._batch = batch
-        self._prefixes = Prefixes(self._model, prefixes)
+        self._keep = prefixes
+        self._prefixes: dict[Path | None, Prefixes] = {}
         self._grammars = Grammars(self._tokenizer)
         self.chat = Chat(self._tokenizer)
+
+    def wear(self, adapter: Path | None) -> None:
+        """Work with the adapter in this folder from here on, with None as the model is.
+
+        The weights stay in memory, except after an adapter that replaces them. What was computed
+        with another adapter is kept for when that one is worn again. Raises ModelFault for one that
+        does not fit.
+        """
+        worn = self._adapters.on
+        if adapter != worn and worn is not None and replaces_weights(worn):
+            # dropped first: there may be no room for both
+            del self._model, self._adapters
+            self._prefixes.clear()
+            gc.collect()
+            mx.clear_cache()
+            self._model = load(str(self._folder))[0]
+            self._adapters = Adapters(self._model)
+        self._adapters.wear(adapter)
 
     def write(
         self,
@@ -160,7 +178,7 @@ class Engine:
 
     def close(self) -> None:
         """Drop the weights and every cache."""
-        del self._model, self._prefixes
+        del self._model, self._adapters, self._prefixes
         gc.collect()
         mx.clear_cache()
 
@@ -176,9 +194,11 @@ class Engine:
     ) -> tuple[list[list[Any]], list[int]]:
         """A cache per row (shared ones are the same object), and tokens computed now per row."""
         caches, computed = [], []
+        on = self._adapters.on
+        kept = self._prefixes.setdefault(on, Prefixes(self._model, self._keep))
         for row, length, stem in zip(rows, lengths, stems, strict=True):
             if length:
-                cache, new = self._prefixes.get(row[:length], stem)
+                cache, new = kept.get(row[:length], stem)
             else:
                 cache, new = make_prompt_cache(self._model), 0
             caches.append(cache)

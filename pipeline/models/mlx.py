@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -33,13 +33,15 @@ _EXHAUSTED = re.compile(
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-_BiasKey = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
+_BiasKey = tuple[Path | None, str, tuple[tuple[str, str], ...], tuple[str, ...]]
 
 
 class MlxModel:
-    """A model folder in MLX format, optionally with a LoRA adapter.
+    """A model folder in MLX format.
 
-    max_prompt_tokens: a longer prompt is refused, never cut. batch: rows computed together.
+    adapters: by stage, the folder of the LoRA adapter its calls are made with, loaded at the first
+    of them; a stage without one has the model as it is. max_prompt_tokens: a longer prompt is
+    refused, never cut. batch: rows computed together.
     cache_bytes: freed buffers MLX may keep for reuse. Use on one thread.
     """
 
@@ -49,7 +51,7 @@ class MlxModel:
         folder: Path,
         *,
         account: Account,
-        adapter: Path | None = None,
+        adapters: Mapping[str, Path] | None = None,
         max_prompt_tokens: int = 6000,
         batch: int = 8,
         cache_bytes: int = 512 * 2**20,
@@ -57,7 +59,7 @@ class MlxModel:
         self._name = name
         self._folder = folder
         self._account = account
-        self._adapter = adapter
+        self._adapters = adapters or {}
         self._max_prompt_tokens = max_prompt_tokens
         self._batch = batch
         self._cache_bytes = cache_bytes
@@ -77,11 +79,12 @@ class MlxModel:
         """
         if not asks:
             return []
-        engine = self._loaded()
         for ask in asks:
             if not ask.options or len(set(ask.options)) < len(ask.options):
                 raise ValueError(f"{purpose}: options must be distinct and not empty")
-        wanted = {_bias_key(ask): ask for ask in asks if _bias_key(ask) not in self._biases}
+        engine = self._worn(stage)
+        keys = [_bias_key(ask, self._adapters.get(stage)) for ask in asks]
+        wanted = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._biases}
         neutral = [replace(ask, prompt=_CONTENT_FREE) for ask in wanted.values()]
         batch = [*asks, *neutral]
         prompts = self._encode(engine, batch, purpose)
@@ -90,14 +93,14 @@ class MlxModel:
         for prompt, row in zip(prompts, scored, strict=True):
             total = len(prompt.tokens)
             self._account(Call(stage, purpose, total, row.cached_tokens, 0, row.seconds, "stop"))
-        biases = {key: self._biases[key] for key in map(_bias_key, asks) if key in self._biases}
+        biases = {key: self._biases[key] for key in keys if key in self._biases}
         for key, row in zip(wanted, scored[len(asks) :], strict=True):
             biases[key] = self._biases[key] = row.scores
             if len(self._biases) > _BIASES_KEPT:
                 self._biases.popitem(last=False)
         return [
-            Choice(ask.options, _normalised(row.scores, biases[_bias_key(ask)]))
-            for ask, row in zip(asks, scored[: len(asks)], strict=True)
+            Choice(ask.options, _normalised(row.scores, biases[key]))
+            for key, ask, row in zip(keys, asks, scored[: len(asks)], strict=True)
         ]
 
     def write(
@@ -116,7 +119,7 @@ class MlxModel:
             return []
         if temperature > 0 and (seeds is None or len(seeds) != len(asks)):
             raise ValueError(f"{purpose}: a temperature needs one seed per ask")
-        engine = self._loaded()
+        engine = self._worn(stage)
         prompts = self._encode(engine, asks, purpose)
         decoded = self._computed(
             engine,
@@ -152,6 +155,12 @@ class MlxModel:
             self._engine.close()
             self._engine = None
 
+    def _worn(self, stage: str) -> Engine:
+        """The engine with the stage's adapter on."""
+        engine = self._loaded()
+        engine.wear(self._adapters.get(stage))
+        return engine
+
     def _loaded(self) -> Engine:
         if self._engine is None:
             if not (self._folder / "config.json").is_file():
@@ -168,7 +177,6 @@ class MlxModel:
             try:
                 self._engine = Engine(
                     self._folder,
-                    adapter=self._adapter,
                     batch=self._batch,
                     cache_bytes=self._cache_bytes,
                     prefixes=_PREFIXES_KEPT,
@@ -218,8 +226,8 @@ class MlxModel:
         return prompts
 
 
-def _bias_key(ask: Ask) -> _BiasKey:
-    return ask.system, ask.examples, ask.options
+def _bias_key(ask: Ask, adapter: Path | None) -> _BiasKey:
+    return adapter, ask.system, ask.examples, ask.options
 
 
 def _normalised(scores: Sequence[float], bias: Sequence[float]) -> tuple[float, ...]:

@@ -1,0 +1,34 @@
+"""The key of a model server: from the environment or the macOS keychain, and from nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipeline.config import ServerConfig
+from pipeline.errors import ConfigFault
+from pipeline.system import Ask
+
+
+def server_key(server: ServerConfig, environ: Mapping[str, str], ask: Ask) -> str:
+    """The key, "" where no place of one is set.
+
+    Raises ConfigFault when the place that is set holds none, or what cannot be a key; what it holds
+    stands in no message. The keychain is asked as `security` is documented; not yet seen on a Mac.
+    """
+    if name := server.key_variable:
+        key = environ.get(name, "").strip()
+        where = f"the environment variable {name}, which `server.key_variable` names,"
+        mend = f"set {name}; a scheduled night does not see your shell's: use `server.key_item`"
+    elif item := server.key_item:
+        answer = ask(["security", "find-generic-password", "-s", item, "-w"])
+        key = answer.out.strip() if answer.code == 0 else ""
+        where = f"the keychain item {item!r}, which `server.key_item` names,"
+        mend = f"store it: security add-generic-password -s {item} -a nightly-memory -w"
+    else:
+        return ""
+    if not key:
+        raise ConfigFault(f"{where} holds no key", mend=mend)
+    # http.client would refuse it too, and quote it
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise ConfigFault(f"{where} holds what is no key", mend=mend)
+    return key
