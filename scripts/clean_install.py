@@ -7,6 +7,7 @@ script runs in, so that packages come from the cache.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -93,6 +94,40 @@ def main() -> None:
             sys.exit("a dry run made a commit")
         if dirty := run("git", "-C", vault, "status", "--porcelain", env=env):
             sys.exit(f"a dry run left changes:\n{dirty}")
+        print(run(memory, "schedule", "--dry-run", env=env, cwd=folder).strip().splitlines()[0])
+        _project(bin_folder, folder / "project", env)
+
+
+def _project(bin_folder: Path, project: Path, env: dict[str, str]) -> None:
+    """An observation of a project is found again by the command and told by the hook."""
+    anvil, hook = bin_folder / "anvil-memory", bin_folder / "memory-hook"
+    title = "The gate of the north field opens inwards"
+    project.mkdir()
+    run("git", "init", "--quiet", project, env=env)
+    run(anvil, "init", env=env, cwd=project)
+    run(anvil, "observe", "--type", "discovery", "--title", title, env=env, cwd=project)
+    if title not in run(anvil, "search", "north gate", env=env, cwd=project):
+        sys.exit("anvil-memory does not find what it was told")
+    said = json.dumps(
+        {
+            "session_id": "s",
+            "cwd": str(project),
+            "hook_event_name": "SessionStart",
+            "source": "startup",
+        }
+    )
+    done = subprocess.run(
+        [hook, "session-start"],
+        input=said,
+        check=True,
+        capture_output=True,
+        text=True,
+        env=env,
+        cwd=project,
+    )
+    if title not in done.stdout:
+        sys.exit(f"the hook does not tell what is known:\n{done.stdout}{done.stderr}")
+    print("the memory of a project answers, by its command and by its hook")
 
 
 if __name__ == "__main__":
