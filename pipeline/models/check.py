@@ -85,16 +85,15 @@ def _language(model: MlxModel, findings: list[Finding]) -> None:
 
 def _served(model: ServedModel, findings: list[Finding]) -> None:
     _choose(model, findings)
-    _grammar(model, findings)
     weighs = "logprobs" not in model.without
     how = "by likely tokens" if weighs else "by what it says: the server lists no likely tokens"
     findings.append(Finding("chooses", how, True))
+    replies = _write(model, [Ask(_SYSTEM, prompt) for prompt in _PROMPTS])
+    findings.append(_speed(replies))
+    _grammar(model, findings)
     bound = "response_format" not in model.without
     how = "a JSON schema is sent along" if bound else "checked afterwards: it takes no JSON schema"
     findings.append(Finding("form", how, True))
-    _write(model, [Ask(_SYSTEM, _PROMPTS[0])])  # the first one may have to load it
-    replies = _write(model, [Ask(_SYSTEM, prompt) for prompt in _PROMPTS])
-    findings.append(_speed(replies))
 
 
 def _embed(embedder: Embedder, findings: list[Finding]) -> None:

@@ -12,18 +12,19 @@ from pipeline.system import Ask
 def server_key(server: ServerConfig, environ: Mapping[str, str], ask: Ask) -> str:
     """The key, "" where no place of one is set.
 
-    Raises ConfigFault when the place that is set holds none, or what cannot be a key; what it holds
-    stands in no message. The keychain is asked as `security` is documented; not yet seen on a Mac.
+    Raises ConfigFault when the place that is set holds none, or what cannot be a key. No message
+    shows what it holds, nor the setting, into which somebody may have put the key itself. The
+    keychain is asked as `security` is documented; not yet seen on a Mac.
     """
     if name := server.key_variable:
         key = environ.get(name, "").strip()
-        where = f"the environment variable {name}, which `server.key_variable` names,"
-        mend = f"set {name}; a scheduled night does not see your shell's: use `server.key_item`"
+        where = "the environment variable that `server.key_variable` names"
+        mend = "set it; a scheduled night does not see your shell's: use `server.key_item` there"
     elif item := server.key_item:
         answer = ask(["security", "find-generic-password", "-s", item, "-w"])
         key = answer.out.strip() if answer.code == 0 else ""
-        where = f"the keychain item {item!r}, which `server.key_item` names,"
-        mend = f"store it: security add-generic-password -s {item} -a nightly-memory -w"
+        where = "the keychain item that `server.key_item` names"
+        mend = "store it: security add-generic-password -s ITEM -a nightly-memory -w"
     else:
         return ""
     if not key:
