@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -11,11 +12,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pipeline import sqlite
 from pipeline.cli import app
 from pipeline.config import Config, config_path, load_config
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.history import History
-from pipeline.keeping.backing_up import backup
+from pipeline.keeping import backing_up
+from pipeline.keeping.backing_up import backup, digest_of, known_backups
 from pipeline.keeping.putting_back import restore
 from tests.support_night import NIGHT, files, make_vault, run_night, write_sessions
 from tests.test_rebuild import DAY, assert_silent, contents
@@ -238,3 +241,191 @@ def test_what_is_no_backup_is_refused(config: Config, tmp_path: Path) -> None:
     """A folder without a manifest is named."""
     with pytest.raises(ConfigFault, match="no backup"):
         restore(tmp_path, config)
+
+
+# ------------------------------------------------------------------ places that are not as usual
+
+
+def test_a_link_does_not_hide_that_the_place_is_inside(config: Config, tmp_path: Path) -> None:
+    """By whatever name: a backup within the vault would be part of the wiki."""
+    link = tmp_path / "link"
+    link.symlink_to(config.vault)
+    for place in (link, link / "deep" / "er", tmp_path / "x" / ".." / "link"):
+        with pytest.raises(ConfigFault, match="inside"):
+            backup(config, place)
+    assert not list(config.vault.glob("nightly-memory-*"))
+
+
+def test_an_archive_on_another_disk_is_in_the_backup(config: Config, tmp_path: Path) -> None:
+    """Where the folder is a link, what it leads to is kept: the link alone would bring nothing."""
+    other = config.archive_dir.rename(tmp_path / "disk")
+    config.archive_dir.symlink_to(other)
+    made = backup(config, tmp_path / "backups").path
+    assert files(made / "data" / "archive") == files(other)
+    assert not (made / "data" / "archive").is_symlink()
+
+
+def test_a_full_disk_is_said_so(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where SQLite finds it out: a fault that names the place, and no half of a backup."""
+
+    def full(*_: object) -> None:
+        raise sqlite.Error("database or disk is full")
+
+    class Full:
+        """A database that cannot be copied."""
+
+        def __init__(self, path: Path) -> None:
+            self._connection = sqlite.connect(path)
+            self.backup = full
+
+        def close(self) -> None:
+            self._connection.close()
+
+    monkeypatch.setattr(backing_up, "connect", Full)
+    with pytest.raises(StoreFault, match="full"):
+        backup(config, tmp_path / "disk")
+    assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_what_a_killed_backup_left_is_cleared_away(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its half folder holds what was said: it is known, and the next backup deletes it."""
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(backing_up, "_listed", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        backup(config, tmp_path / "disk", now=lambda: NIGHT)
+    (half,) = (tmp_path / "disk").iterdir()
+    assert known_backups(config) == [half]
+    made = backup(config, tmp_path / "elsewhere").path
+    assert not half.exists()
+    assert known_backups(config) == [made]
+
+
+def test_a_vault_in_a_merge_and_on_no_branch_is_backed_up(config: Config, tmp_path: Path) -> None:
+    """The files as they stand, conflict marks included, and every commit of both sides."""
+    History(config.vault).commit_user_edits([".gitattributes"])
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    page = config.vault / "README.md"
+    git(config.vault, "switch", "-q", "-c", "side")
+    page.write_text("one\n")
+    git(config.vault, *who, "commit", "-q", "-m", "one", "README.md")
+    git(config.vault, "switch", "-q", "--detach", "main")
+    page.write_text("two\n")
+    git(config.vault, *who, "commit", "-q", "-m", "two", "README.md")
+    done = subprocess.run(
+        ["git", "-C", str(config.vault), *who, "merge", "side"], check=False, capture_output=True
+    )
+    assert done.returncode == 1, done.stderr
+    vault, log = files(config.vault), git(config.vault, "log", "--all", "HEAD")
+    made = backup(config, tmp_path / "disk").path
+    restore(made, config, force=True)
+    assert files(config.vault) == vault
+    assert git(config.vault, "log", "--all", "HEAD") == log
+    assert git(config.vault, "branch", "--show-current") == ""
+
+
+@pytest.mark.parametrize("layout", ["all below the data", "one folder", "data in the vault"])
+def test_places_within_each_other_come_back(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    """Store, data, vault and models, however they lie: each is put back, none goes with another."""
+    data = home / "nm"
+    vault, cache = {
+        "all below the data": (data / "vault", data / "cache"),
+        "one folder": (home / "MemoryVault", data),
+        "data in the vault": (home / "wiki", home / "cache"),
+    }[layout]
+    if layout == "data in the vault":
+        data = vault / ".nm"
+    monkeypatch.setenv("MEMORY_VAULT", str(vault))
+    monkeypatch.setenv("MEMORY_CACHE_DIR", str(cache))
+    monkeypatch.setenv("MEMORY_DATA_DIR", str(data))
+    monkeypatch.setenv("MEMORY_MODELS_DIR", str(cache / "models"))
+    write_sessions(home)
+    config = make_vault()
+    run_night(config)
+    (config.models_dir / "some").mkdir(parents=True)
+    (config.models_dir / "some" / "weights").write_text("heavy")
+    pages, rows = files(config.vault / "articles"), contents(config.store_path)
+    journal = files(config.journal_dir)
+    made = backup(config, tmp_path / "disk").path
+    assert not [path for path in made.rglob("*") if path.name == "weights"]
+    assert len(list(made.rglob("memory.sqlite"))) == 1
+    run_night(config, at=NIGHT + DAY)
+    for _ in range(2):
+        restore(made, config, force=True)
+        assert files(config.vault / "articles") == pages
+        assert contents(config.store_path) == rows
+        assert files(config.journal_dir) == journal
+        assert (config.models_dir / "some" / "weights").read_text() == "heavy"
+    assert run_night(config, at=NIGHT + 2 * DAY).model.asked == []
+    assert files(config.vault / "articles") == pages
+
+
+# ------------------------------------------------------------------ a backup from elsewhere
+
+
+@pytest.mark.parametrize("name", ["vault/.git/config", "vault/.GIT/hooks/post-checkout"])
+def test_a_manifest_brings_no_settings_of_git(config: Config, tmp_path: Path, name: str) -> None:
+    """They would start programs; the commits come from the bundle alone."""
+    made = backup(config, tmp_path / "disk").path
+    evil = made / name
+    evil.parent.mkdir(parents=True)
+    evil.write_text("[core]\n fsmonitor = evil\n")
+    manifest = json.loads((made / "manifest.json").read_text())
+    manifest["files"][name] = {"sha256": digest_of(evil), "size": 1}
+    (made / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(StoreFault, match="outside"):
+        restore(made, config, force=True)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"files": {"data/x": "no object"}},
+        {"files": {"data/x": {}}},
+        {"files": {"data/\0": {"link": "x"}}},
+        {"vault": {"head": "--stdin", "branch": "main"}},
+        {"vault": 5},
+        {"made": 5},
+        {"format": 99},
+    ],
+)
+def test_a_manifest_of_another_form_is_refused(
+    config: Config, tmp_path: Path, harm: dict[str, object]
+) -> None:
+    """Whatever stands in it: a fault, and nothing is touched."""
+    made = backup(config, tmp_path / "disk").path
+    (made / "data" / "x").write_text("x")
+    manifest = json.loads((made / "manifest.json").read_text())
+    (made / "manifest.json").write_text(json.dumps(manifest | harm))
+    before = files(config.vault, git=True), files(config.data_dir)
+    with pytest.raises(StoreFault):
+        restore(made, config, force=True)
+    assert (files(config.vault, git=True), files(config.data_dir)) == before
+
+
+def test_what_was_written_since_to_a_database_left_open_counts_as_newer(
+    config: Config, tmp_path: Path
+) -> None:
+    """A killed run leaves its last writes beside the database, whose own file is older."""
+    made = backup(config, tmp_path / "disk").path
+    for path in config.data_dir.rglob("*"):
+        os.utime(path, (1, 1))
+    written = config.store_path.with_name("memory.sqlite-wal")
+    written.write_bytes(b"")
+    later = time.time() + 5
+    os.utime(written, (later, later))
+    with pytest.raises(ConfigFault, match="wal is newer"):
+        restore(made, config)
+
+
+def test_backups_made_since_stay_known(config: Config, tmp_path: Path) -> None:
+    """An older list comes back with the data; `memory forget` names the later ones all the same."""
+    first = backup(config, tmp_path / "disk", now=lambda: NIGHT).path
+    second = backup(config, tmp_path / "disk").path
+    restore(first, config, force=True)
+    assert set(known_backups(config)) == {first, second}

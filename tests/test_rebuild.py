@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -29,7 +30,7 @@ from pipeline.records import Bucket
 from pipeline.review.deciding import accept, find, reject
 from pipeline.review.undoing import undo
 from pipeline.store import Store
-from pipeline.store.journal import CutOff, frames, journal_files
+from pipeline.store.journal import CutOff, Journal, frames, journal_files
 from tests.support_night import (
     NIGHT,
     Night,
@@ -273,6 +274,120 @@ def test_a_killed_rebuild_is_done_again(config: Config, monkeypatch: pytest.Monk
     assert not config.store_path.exists()
     rebuild(config)
     assert contents(config.store_path) == before
+
+
+def test_writes_that_a_lost_database_left_behind_are_not_taken_over(
+    config: Config, home: Path, tmp_path: Path
+) -> None:
+    """A killed process leaves them beside it; SQLite would write them into the next database."""
+    write_session(home, *SECOND)
+    busy = sqlite3.connect(config.store_path)  # keeps the writes of the night beside the file
+    busy.execute("SELECT count(*) FROM runs").fetchone()
+    run_night(config, script(), at=NEXT)
+    beside = config.store_path.with_name("memory.sqlite-wal")
+    left = Path(shutil.copy2(beside, tmp_path / "wal"))
+    busy.close()
+    before = contents(config.store_path)
+    lose(config)
+    shutil.copy2(left, beside)
+    assert left.stat().st_size
+    assert rebuild(config).aside is None
+    assert contents(config.store_path) == before
+    (aside,) = config.cache_dir.glob("memory.sqlite.before-*")
+    assert aside.name.endswith("-wal")
+
+
+def test_a_database_that_is_in_use_is_not_moved_away(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it knows cannot be written down then: it says so and changes nothing."""
+    monkeypatch.setattr("pipeline.sqlite.BUSY_SECONDS", 0.1)
+    store = Store(config.store_path)
+    store.holds.object("Lantern project", "too long", NIGHT)
+    store.close()
+    busy = sqlite3.connect(config.store_path, isolation_level=None)
+    busy.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreFault, match="locked"):
+        rebuild(config)
+    busy.execute("ROLLBACK")
+    busy.close()
+    assert not list(config.cache_dir.glob("*.before-*"))
+    rebuild(config)
+    store = Store(config.store_path)
+    assert store.holds.objections("Lantern project", 3) == ["too long"]
+    store.close()
+
+
+def test_a_rebuild_killed_after_it_saw_damage_sees_it_again(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Done again, it still knows that commits may be missing: nothing is folded twice."""
+    pages = files(config.vault / "articles")
+    (path,) = journal_files(config.journal_dir)
+    data = bytearray(path.read_bytes())
+    data[30:60] = bytes(30)
+    path.write_bytes(data)
+    lose(config)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("pipeline.keeping.rebuilding.move_aside", killed)
+        rebuild(config)
+    assert any("damaged" in problem for problem in rebuild(config).problems)
+    run_night(config, at=NIGHT + DAY)
+    assert files(config.vault / "articles") == pages
+
+
+def test_a_file_of_the_journal_that_is_gone_is_made_good_by_the_commits(
+    lived_in: Config, home: Path
+) -> None:
+    """Of the journal every beginning: to a file, or to a write. Nothing is folded twice."""
+    pages = files(lived_in.vault / "articles")
+    whole = {path: path.read_bytes() for path in journal_files(lived_in.journal_dir)}
+    for number, (path, data) in enumerate(whole.items()):
+        for later in list(whole)[number:]:
+            later.unlink(missing_ok=True)
+        ends = [0]
+        while ends[-1] < len(data):
+            unpacked = zstandard.ZstdDecompressor().decompressobj()
+            unpacked.decompress(data[ends[-1] :])
+            ends.append(len(data) - len(unpacked.unused_data))
+        for end in (ends[0], ends[len(ends) // 2]):
+            if end:
+                path.write_bytes(data[:end])
+            with assemble.rehearsal(lived_in) as copies:
+                shutil.copytree(lived_in.data_dir, copies.data_dir, dirs_exist_ok=True)
+                lose(copies)
+                rebuild(copies)
+                run_night(copies, script(), at=NEXT + 3 * DAY)
+                assert files(copies.vault / "articles") == pages, (path.name, end)
+        path.write_bytes(data)
+
+
+def test_a_whole_write_stays_one_when_it_is_killed(tmp_path: Path) -> None:
+    """What was gone before it, and is not named any more, does not come back by the next write."""
+    store = Store(tmp_path / "a.sqlite", tmp_path / "journal")
+    store.ledger.shut_out("A", ["what was said"], "run")
+    store.journal.write()
+    store.journal.marks.clear()
+    store._connection.execute("DELETE FROM written_sentences")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Journal, "_frame", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        store.journal.rewrite()
+    store.close()
+    store = Store(tmp_path / "a.sqlite", tmp_path / "journal")
+    store.buckets.save(Bucket("B"), NIGHT)
+    store.journal.write()
+    store.close()
+    played = Store(tmp_path / "b.sqlite")
+    for path in journal_files(tmp_path / "journal"):
+        for frame in frames(path):
+            played.restoring.replay(frame)
+    assert played.ledger.written_sentences("A") == frozenset()
+    assert [bucket.name for bucket in played.buckets.all()] == ["B"]
+    played.close()
 
 
 def test_what_cannot_be_written_down_is_not_published(config: Config, home: Path) -> None:

@@ -28,7 +28,9 @@ def adopt(store: Store, history: History, at: datetime, *, all_of_them: bool) ->
     """Enter every commit that folded chunks and is not in the ledger; return how many.
 
     all_of_them: also those of which nothing else is known, as after a loss; otherwise they are
-    another machine's that writes to the same vault. What the user had forgotten stays so. What was merged or led in an article, and which claims the commit counted, its trailers do not
+    another machine's that writes to the same vault. What the user had forgotten stays so.
+
+    What was merged or led in an article, and which claims the commit counted, its trailers do not
     tell; the sentences it wrote and the words of the article are read from the page.
     """
     final = {bucket.name: bucket.merged_into or bucket.name for bucket in store.buckets.all()}

@@ -17,13 +17,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pipeline import sqlite
 from pipeline.config import APP, Config, config_path
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.history import History
@@ -52,8 +54,8 @@ def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UT
     It is there as a whole or not at all. Raises ConfigFault for a folder inside what is backed up,
     and when the backup is there already; StoreFault when something cannot be read or written.
     """
-    for own in (config.vault, config.data_dir, config.cache_dir):
-        if folder.is_relative_to(own):
+    for own in own_folders(config):
+        if _is_inside(folder, own):
             raise ConfigFault(
                 f"{folder} is inside {own}, which is to be backed up",
                 mend="name another folder, best on another disk",
@@ -62,9 +64,11 @@ def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UT
     made = folder / f"{APP}-{at.astimezone(config.zone):%Y%m%d-%H%M%S}"
     if made.exists():
         raise ConfigFault(f"{made} is there already", mend="move it away, or wait a second")
-    part = made.with_name(f".{made.name}.part")
+    part = unfinished(made)
     try:
-        _remember(config, made)
+        for left_behind in map(unfinished, _listed_backups(config)):
+            shutil.rmtree(left_behind, ignore_errors=True)
+        remember_backups(config, [made])
         # from here on: what changes while it is copied counts as newer than the backup
         at = now()
         shutil.rmtree(part, ignore_errors=True)
@@ -81,8 +85,9 @@ def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UT
         (part / MANIFEST).write_text(json.dumps(manifest, indent=1), "utf-8")
         part.rename(made)
     except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
         raise StoreFault(
-            f"the backup {made} cannot be written: {error.strerror or error}",
+            f"the backup {made} cannot be written: {error.strerror or error}{where}",
             mend="check free space and the folder's permissions",
         ) from error
     finally:
@@ -91,12 +96,28 @@ def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UT
 
 
 def known_backups(config: Config) -> list[Path]:
-    """Backups made so far that are still where they were put."""
-    try:
-        listed = (config.data_dir / _BACKUPS).read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        return []
-    return [path for path in map(Path, listed) if path.exists()]
+    """Backups made so far that are still where they were put, and what killed ones left behind."""
+    listed = _listed_backups(config)
+    return [path for path in [*listed, *map(unfinished, listed)] if path.exists()]
+
+
+def remember_backups(config: Config, made: Sequence[Path]) -> None:
+    """So that `memory forget` can say where a text is left."""
+    listed = dict.fromkeys([*_listed_backups(config), *made])
+    kept = [path for path in listed if path.exists() or unfinished(path).exists() or path in made]
+    config.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    text = "".join(f"{path}\n" for path in kept)
+    (config.data_dir / _BACKUPS).write_text(text, "utf-8")
+
+
+def unfinished(made: Path) -> Path:
+    """Where a backup is while it is made."""
+    return made.with_name(f".{made.name}.part")
+
+
+def own_folders(config: Config) -> tuple[Path, ...]:
+    """Folders of ours that are no part of another one, also where they lie within it."""
+    return (config.vault, config.cache_dir, config.data_dir, config.models_dir)
 
 
 def digest_of(path: Path) -> str:
@@ -110,17 +131,27 @@ def copy_files(source: Path, target: Path, leave_out: tuple[Path, ...] = ()) -> 
     for path in walk(source, leave_out):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        shutil.copy2(path, copy, follow_symlinks=False)
+        try:
+            shutil.copy2(path, copy, follow_symlinks=False)
+        except FileNotFoundError:
+            if os.path.lexists(path):
+                raise  # else its owner has deleted it meanwhile
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """A consistent copy, whoever else writes meanwhile. Raises StoreFault for a damaged one."""
+    """A consistent copy, whoever else writes meanwhile.
+
+    Raises StoreFault for a damaged one, or when the copy cannot be written.
+    """
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     written = source.stat()
-    original, copy = connect(source), connect(target)
-    original.backup(copy)
-    copy.close()
-    original.close()
+    try:
+        with closing(connect(source)) as original, closing(connect(target)) as copy:
+            original.backup(copy)
+    except sqlite.Error as error:
+        raise StoreFault(
+            f"{source} cannot be copied to {target}: {error}", mend="check free space"
+        ) from error
     # put back, it is as old as it was
     os.utime(target, ns=(written.st_atime_ns, written.st_mtime_ns))
 
@@ -134,6 +165,8 @@ def walk(root: Path, leave_out: tuple[Path, ...] = ()) -> Iterator[Path]:
             name for name in names if name not in linked and here / name not in leave_out
         )
         for name in sorted([*files, *linked]):
+            if here / name in leave_out:
+                continue
             # a pipe or a socket holds nothing, and whoever opens one waits
             if (here / name).is_file() or (here / name).is_symlink():
                 yield here / name
@@ -143,13 +176,19 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
     """Everything that is there, into its place; what is needed to check the vault out again."""
     if config.store_path.is_file():
         copy_database(config.store_path, part / STORE / config.store_path.name)
-    copy_files(config.data_dir, part / DATA, (config.vault, config.cache_dir, config.models_dir))
+    store = config.store_path
+    files = (store.with_name(store.name + ending) for ending in ("", "-wal", "-shm"))
+    own = (*own_folders(config), config.lock_path, *files)
+    links = [path for path in (config.archive_dir, config.journal_dir) if path.is_symlink()]
+    copy_files(config.data_dir, part / DATA, (*own, *links))
+    for path in links:  # to another disk: what counts is what is there
+        copy_files(path, part / DATA / path.name)
     if config_path().is_file():
         (part / CONFIG).mkdir()
         shutil.copy2(config_path(), part / CONFIG / "config.toml")
     copy_files(config_path().parent / "prompts", part / CONFIG / "prompts")
-    copy_files(config.vault, part / VAULT, (config.vault / ".git",))
-    if not (config.vault / ".git").is_dir():
+    copy_files(config.vault, part / VAULT, (config.vault / ".git", *own))
+    if not (config.vault / ".git").exists():
         return {}
     history = History(config.vault)
     history.bundle(part / BUNDLE)
@@ -165,9 +204,17 @@ def _listed(part: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, {"sha256": digest_of(path), "size": path.stat().st_size}
 
 
-def _remember(config: Config, made: Path) -> None:
-    """So that `memory forget` can say where a text is left."""
-    known = [str(path) for path in known_backups(config)]
-    config.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    text = "".join(f"{line}\n" for line in [*known, str(made)])
-    (config.data_dir / _BACKUPS).write_text(text, "utf-8")
+def _listed_backups(config: Config) -> list[Path]:
+    try:
+        return [Path(line) for line in (config.data_dir / _BACKUPS).read_text("utf-8").splitlines()]
+    except FileNotFoundError:
+        return []
+
+
+def _is_inside(folder: Path, own: Path) -> bool:
+    """Whether it is that folder or below it, by whatever links and spelling it is named."""
+    if not own.exists():
+        return folder.is_relative_to(own)
+    above = (folder, *folder.parents)
+    real = folder.resolve()
+    return any(p.exists() and p.samefile(own) for p in (*above, real, *real.parents))

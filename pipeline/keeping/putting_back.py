@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -24,8 +25,13 @@ from pipeline.keeping.backing_up import (
     STORE,
     VAULT,
     digest_of,
+    known_backups,
+    own_folders,
+    remember_backups,
     walk,
 )
+
+_COMMIT = re.compile(r"([0-9a-f]{40,64})?")
 
 Clock = Callable[[], datetime]
 
@@ -88,7 +94,9 @@ def restore(
         ("prompts", f"{CONFIG}/prompts", config_path().parent / "prompts"),
         (VAULT, VAULT, config.vault),
     ]
-    parts = [place for place in places if kept.has(place[1])]
+    # one may be within another, whose files go there first
+    inward = sorted(places, key=lambda one: sum(one[2].is_relative_to(o) for _, _, o in places))
+    parts = [place for place in inward if kept.has(place[1])]
     if not force:
         for name, _, target in parts:
             _refuse_newer(name, target, kept.made)
@@ -97,10 +105,13 @@ def restore(
     try:
         ready = [(name, target, _stage(kept, source, target)) for name, source, target in parts]
         done = []
+        listed = known_backups(config)
         for name, target, staged in ready:
             aside = move_aside(target, now())
             staged.rename(target)
+            _keep_in_place([*own_folders(config), *(one for _, _, one in ready)], target, aside)
             done.append(PutBack(name, target, aside))
+        remember_backups(config, [*listed, folder])
     except OSError as error:
         raise StoreFault(
             f"the backup {folder} cannot be put back: {error.strerror or error}",
@@ -119,28 +130,18 @@ def _checked(folder: Path) -> _Backup:
         made = datetime.fromisoformat(manifest["made"])
         files = dict(manifest["files"])
         kept = _Backup(folder, made, dict(manifest["vault"]), files)
+        if not _COMMIT.fullmatch(kept.vault.get("head", "")):
+            raise ValueError("its commit is none")
+        wrong = [said for name, entry in files.items() if (said := _wrong(kept, name, entry))]
     except FileNotFoundError as error:
         raise ConfigFault(
             f"{folder} is no backup: it has no {MANIFEST}",
             mend="name the folder that `memory backup` made",
         ) from error
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise StoreFault(f"the manifest of {folder} cannot be read: {error}") from error
-    wrong = []
-    for name, entry in files.items():
-        path = folder / name
-        pure = PurePosixPath(name)
-        # what stands under a link would be written to where that leads
-        under = any(parent.as_posix() in files for parent in pure.parents)
-        if pure.is_absolute() or ".." in pure.parts or under:
-            wrong.append(f"{name} is outside of it")
-        elif "link" in entry:
-            if not path.is_symlink() or str(path.readlink()) != entry["link"]:
-                wrong.append(f"{name} is another link")
-        elif path.is_symlink() or not path.is_file():
-            wrong.append(f"{name} is missing")
-        elif digest_of(path) != entry["sha256"]:
-            wrong.append(f"{name} has changed")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise StoreFault(
+            f"the backup {folder} cannot be read: {error}", mend="use another backup"
+        ) from error
     if wrong:
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise StoreFault(
@@ -150,8 +151,39 @@ def _checked(folder: Path) -> _Backup:
     return kept
 
 
+def _wrong(kept: _Backup, name: str, entry: Mapping[str, Any]) -> str:
+    """What is wrong with this file of the backup, "" for nothing."""
+    path, pure = kept.folder / name, PurePosixPath(name)
+    # what stands under a link would be written to where that leads
+    under = any(parent.as_posix() in kept.files for parent in pure.parents)
+    # the commits come from the bundle alone: settings of git's would start programs
+    of_git = [part.casefold() for part in pure.parts[:2]] == [VAULT, ".git"]
+    if pure.is_absolute() or ".." in pure.parts or under or of_git:
+        return f"{name} is outside of it"
+    if "link" in entry:
+        same = path.is_symlink() and str(path.readlink()) == entry["link"]
+        return "" if same else f"{name} is another link"
+    if path.is_symlink() or not path.is_file():
+        return f"{name} is missing"
+    return "" if digest_of(path) == entry["sha256"] else f"{name} has changed"
+
+
+def _keep_in_place(places: Sequence[Path], target: Path, aside: Path | None) -> None:
+    """What is within a place but no part of it stays there: models, or a vault below the data."""
+    if aside is None:
+        return
+    for place in places:
+        if place != target and place.is_relative_to(target):
+            was = aside / place.relative_to(target)
+            if was.exists() and not place.exists():
+                place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                was.rename(place)
+
+
 def _refuse_newer(name: str, target: Path, made: datetime) -> None:
-    for path in [target] if target.is_file() else walk(target, (target / ".git",)):
+    written = target.with_name(f"{target.name}-wal")  # of a database that was not closed
+    single = [path for path in (target, written) if path.is_file()]
+    for path in single or walk(target, (target / ".git",)):
         if not path.is_symlink() and path.stat().st_mtime > made.timestamp():
             raise ConfigFault(
                 f"{path} is newer than the backup ({name})",

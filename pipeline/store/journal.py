@@ -70,9 +70,9 @@ class Journal:
             return 0
         if not self.marks.any and self._number:
             return 0
-        if self._path is None or not self._path.is_file():
-            self._path = self._begin(self._folder)
         try:
+            if self._path is None or not self._path.is_file():
+                self._path = self._begin(self._folder)
             with transaction(self._connection):
                 marks = self.marks.all()
                 if self.marks.any:
