@@ -206,7 +206,8 @@ def _printable(line: str) -> str:
 
 
 def _unwritable(path: Path, error: OSError) -> str:
-    return f"the log {path} cannot be written: {error.strerror or error}"
+    # the folder, not the file: what lasts is told once, and each night's file has another name
+    return f"no log can be written in {path.parent}: {error.strerror or error}"
 
 
 # ------------------------------------------------------------------ the folder

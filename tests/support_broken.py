@@ -423,6 +423,21 @@ def open_log(h: Healthy) -> Healthy:
     return h
 
 
+def log_folder_is_a_file(h: Healthy) -> Healthy:
+    """A file stands where the folder of the logs should be."""
+    shutil.rmtree(h.config.log_dir)
+    h.config.log_dir.touch(mode=0o600)
+    return h
+
+
+def log_folder_is_a_link(h: Healthy) -> Healthy:
+    """The logs' folder was moved elsewhere and linked."""
+    elsewhere = h.home / "elsewhere"
+    h.config.log_dir.rename(elsewhere)
+    h.config.log_dir.symlink_to(elsewhere)
+    return h
+
+
 def no_log_folder(h: Healthy) -> Healthy:
     """The folder of the logs is gone."""
     for log in h.config.log_dir.iterdir():

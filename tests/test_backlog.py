@@ -72,6 +72,18 @@ def test_by_itself_a_run_takes_the_news_alone(config: Config) -> None:
     assert night.results.backlog == 25
 
 
+def test_what_is_left_does_not_hang_on_the_span_of_a_run(config: Config) -> None:
+    """`status` tells from the numbers of several runs how fast the backlog shrinks."""
+    assert run_night(config, span=Span(since=NIGHT)).results.backlog == 25
+    assert run_night(config, span=Span(since=YEAR)).results.backlog == 0
+
+
+def test_days_of_the_past_leave_the_rest_of_the_backlog(config: Config) -> None:
+    """Three of 25 are taken; what lies before the days asked for waits, and so do those after."""
+    span = Span(YEAR + timedelta(days=3), YEAR + timedelta(days=6))
+    assert run_night(config, span=span).results.backlog == 22
+
+
 def test_news_first_then_the_oldest(config: Config) -> None:
     """Whatever the order of the files: the news, then each conversation by its age."""
     script = Script()
@@ -134,7 +146,10 @@ def test_a_stage_whose_time_is_up_leaves_the_others_theirs(config: Config) -> No
     hasty = config.model_copy(update={"night": night, "batch": 1})
     done = run_night(hasty, passes=news_then_backlog)
     assert done.status == "stopped"
-    assert any("the stage ingest was stopped" in problem for problem in done.results.problems)
+    told = [
+        problem for problem in done.results.problems if "the stage ingest was stopped" in problem
+    ]
+    assert len(told) == 1  # not once for each slice of the backlog
     assert any("the stage wikify was stopped" in problem for problem in done.results.problems)
     assert run_night(config, passes=news_then_backlog).results.backlog == 0
     assert chunked(config) == 26

@@ -142,6 +142,25 @@ def test_a_power_saver_on_linux(battery: None) -> None:
     assert not read([], lambda argv: Answer(0, "balanced\n"), "linux").low_power
 
 
+def test_a_disk_is_told_once(battery: None, tmp_path: Path) -> None:
+    """Three folders on one disk are one reason, though they are not there yet."""
+    folders = [tmp_path / "vault", tmp_path / "no" / "cache", tmp_path / "data"]
+    found = read(folders, nothing_there, "linux")
+    assert [folder for folder, _ in found.free_disk] == folders[:1]
+
+
+def test_where_psutil_knows_no_batteries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no such function on some systems: that holds nothing back."""
+    monkeypatch.delattr(psutil, "sensors_battery", raising=False)
+    assert read([], nothing_there, "linux").plugged is None
+
+
+def test_weights_half_fetched(tmp_path: Path) -> None:
+    """A link to what is not there yet weighs nothing."""
+    (tmp_path / "model.safetensors").symlink_to(tmp_path / "blob")
+    assert weights_bytes(tmp_path) == 0
+
+
 def test_weights(tmp_path: Path) -> None:
     """All shards count, other files do not; a model that is not there needs nothing."""
     (tmp_path / "model-00001.safetensors").write_bytes(b"x" * 10)

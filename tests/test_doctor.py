@@ -87,6 +87,8 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (broken.open_archive, {"D61": FAIL}),
     (broken.open_log, {"D61": FAIL}),
     (broken.no_log_folder, {"D62": WARN}),
+    (broken.log_folder_is_a_file, {"D62": FAIL}),
+    (broken.log_folder_is_a_link, {"D62": WARN}),
     (broken.soon_purged, {"D70": WARN}),
     (broken.purged_already, {"D12": FAIL, "D70": FAIL}),
     (broken.purged_elsewhere, {"D11": WARN, "D70": WARN}),

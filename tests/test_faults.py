@@ -20,6 +20,7 @@ from pipeline import sqlite
 from pipeline.config import Config, load_config
 from pipeline.errors import ConfigFault, MemoryFault, OutOfMemory, StoreFault
 from pipeline.history import History
+from pipeline.lock import one_run
 from pipeline.models import Ask
 from pipeline.store import Store
 from tests.support_night import (
@@ -148,6 +149,18 @@ def test_a_disk_that_refuses(
     assert files(config.vault / "articles") == expected
     assert parked_or_tried(config) == 0
     assert run_night(config).status == "nothing"
+
+
+def test_no_room_for_the_lock(small_disk: Place) -> None:
+    """A fault that names the file, not an error of the system; with room again it is free."""
+    disk = small_disk("disk")
+    path = disk / "run.lock"
+    path.touch()
+    with full(disk), pytest.raises(StoreFault, match="lock file") as caught, one_run(path):
+        pass
+    assert "space" in caught.value.mend
+    with one_run(path) as killed:
+        assert killed is None
 
 
 def test_a_store_locked_by_another_program(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@ Heavy imports stay inside the commands, so that `memory --help` and `memory stat
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,6 +39,10 @@ app = typer.Typer(
 
 def main() -> None:
     """Entry point: run the command, print a fault as two lines, exit with its code."""
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # whoever started us closed it
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - to the end
+            setattr(sys, stream, nowhere)
     debug = "--debug" in sys.argv
     if debug:
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +33,20 @@ def say(line: str) -> None:
 def warn(line: str) -> None:
     """A line on standard error."""
     err.print(line, markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """What is printed in the block may go unread: that is no fault of the run it tells of.
+
+    The reader went away, or what is printed goes to a file on a full disk.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError:
+        # Python tries what is left once more when it ends, and would exit with 120
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pipeline.cli.printing import print_diff, print_json, say, warn
+from pipeline.cli.printing import print_diff, print_json, say, unheard, warn
 from pipeline.errors import (
     EXIT_PARTIAL,
     EXIT_SKIPPED,
@@ -207,6 +207,7 @@ def _run(
         if not rehearsing:  # the log of a rehearsal would bear a real run's name
             log = open_.enter_context(run_log(config, desk.run))
             watching.append(log.event)
+            desk.results.problems += [log.problem] if log.problem else []
         before = desk.history.head()
         control = Control(config.max_minutes, config.max_tokens)
         status = "failed"
@@ -219,15 +220,15 @@ def _run(
             if log:
                 log.result(status, desk.results, spent)
                 _tell_the_users_command(config, told)
-                if log.problem:
-                    warn(log.problem)
             if wish.as_json and status == "failed":
-                print_json(told)
+                with unheard():
+                    print_json(told)
         diff = desk.history.diff(before, desk.history.head()) if rehearsing else ""
-    if wish.as_json:
-        print_json(told | ({"diff": diff} if rehearsing else {}))
-        return status
-    _print(told, diff)
+    with unheard():
+        if wish.as_json:
+            print_json(told | ({"diff": diff} if rehearsing else {}))
+        else:
+            _print(told, diff)
     return status
 
 

@@ -106,8 +106,15 @@ def make_private(machine: Machine) -> str:
 def folders(machine: Machine) -> Verdict:
     """The folders of store, archive and logs are there once a run was, and can be written."""
     missing = []
+    if machine.config.log_dir.is_symlink():
+        return warn(
+            f"{machine.config.log_dir} is a link: no log is written through one",
+            "move the link away; the next run makes the folder",
+        )
     for place in _folders(machine):
         above = conditions.nearest(place)
+        if not above.is_dir():
+            return fail(f"{above} is no folder", f"move it away: {place} has to be one")
         if not os.access(above, os.W_OK | os.X_OK):
             return fail(f"{above} cannot be written", f"chmod u+wx '{above}'")
         if not place.is_dir():
