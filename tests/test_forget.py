@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,19 +15,21 @@ from typer.testing import CliRunner
 
 from pipeline import assemble
 from pipeline.archive import Archive
+from pipeline.chronicle import change_line
 from pipeline.cli import app
 from pipeline.config import Config
 from pipeline.errors import ConfigFault
 from pipeline.history import History
+from pipeline.keeping.backing_up import backup, unfinished
 from pipeline.keeping.forgetting import Forgetter, Wanted
 from pipeline.keeping.rebuilding import rebuild
-from pipeline.keeping.searching import Needles, pieces
+from pipeline.keeping.searching import Needles, folded, occurrences, pieces
 from pipeline.keeping.striking import strike
 from pipeline.publish import publish_talk
-from pipeline.records import Draft
+from pipeline.records import Change, Draft
 from pipeline.store import Store
 from pipeline.store.forgetting import Forgetting
-from pipeline.store.journal import Journal
+from pipeline.store.journal import Journal, journal_files
 from pipeline.store.ledger import Folding
 from tests.support_night import (
     CONVERSATIONS,
@@ -65,7 +68,7 @@ def config(home: Path) -> Config:
 def conv_of(config: Config) -> str:
     """The conversation about the dashboard."""
     store = Store(config.store_path)
-    (conv,) = store.forgetting.containing("dashboard shows")
+    (conv,) = store.forgetting.containing("dashboard shows", folded)
     store.close()
     return conv
 
@@ -392,6 +395,171 @@ def test_nothing_is_left_where_nothing_is(home: Path) -> None:
     out = memory("forget", conv_of(config), "--yes")
     assert "no file holds a piece" in out
     assert_nowhere(config)
+
+
+# ------------------------------------------------------------------ how it is named
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        "Ünïted   CAFÉ (v1.*) [a|b]?",
+        "u\u0308ni\u0308ted cafe\u0301 (v1.*) [a|b]?",
+        "ünïted\ncafé (v1.*) [a|b]?",
+    ],
+)
+def test_a_text_is_found_however_it_is_written(config: Config, home: Path, match: str) -> None:
+    """Case, form of letters and line breaks aside; what looks like a pattern is none."""
+    session = "01a227e0-11a7-7b0c-92c2-99aa37193cbb"
+    said = [
+        ("user", "In the Lantern project: the cafe\u0301 is u\u0308nited, not (v1.*)."),
+        ("user", "The Lantern: ünïted\n  cafe\u0301 (v1.*) [a|b]? and no more of that."),
+    ]
+    write_session(home, "pi", session, NIGHT, said)
+    run_night(config, at=NIGHT + DAY)
+    note = config.vault / "notes.canvas"
+    note.write_text("mine: ünïted\n  cafe\u0301 (v1.*) [a|b]?")
+    mine = config.vault / "Mine.md"
+    mine.write_text("ünïted café (v1.*) [a|b]? is what I wrote\n")
+    History(config.vault).commit_user_edits(["Mine.md"])
+    told = json.loads(
+        memory("forget", "--match", match, "--from-articles", "--yes", "--json", code=9)
+    )
+    assert len(told["conversations"]) == 1
+    places = [place for place, _ in told["left"]]
+    assert "notes.canvas" in places and "Mine.md" in places
+    assert any(place.endswith(".git") for place in places)
+    assert mine.read_text().startswith("ünïted café")
+    for name, data in owned(config).items():
+        assert "ünïted".encode() not in data, name
+
+
+def test_two_writings_of_the_same_words_are_one() -> None:
+    """And each form in which a text stands is looked for."""
+    assert folded("STRASSE\n x") == folded("straße x")
+    assert folded("e\u0301") == folded("É")
+    found = occurrences("straße x", ["die STRASSE\n\tx, die Straße  x"])
+    assert {"STRASSE\n\tx", "Straße  x"} <= set(found)
+    assert occurrences("", ["x"]) == []
+
+
+def test_a_project_is_named_from_within(
+    config: Config, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worktree, a subfolder, a link to it, `.`: all mean the repository; `/` means nothing."""
+    repository = tmp_path / "kiln"
+    (repository / ".git" / "worktrees" / "side").mkdir(parents=True)
+    (repository / "src").mkdir()
+    tree = tmp_path / "side"
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {repository}/.git/worktrees/side\n")
+    (tmp_path / "link").symlink_to(repository)
+    store = Store(config.store_path, config.journal_dir)
+    conv = conv_of(config)
+    store._connection.execute(
+        "UPDATE conversations SET project = ? WHERE conv = ?", (str(repository), conv)
+    )
+    store._connection.execute("UPDATE conversations SET project = '' WHERE conv != ?", (conv,))
+    store.close()
+    monkeypatch.chdir(repository / "src")
+    for named in (str(tree), str(repository / "src"), str(tmp_path / "link"), ".", "kiln"):
+        told = json.loads(memory("forget", "--project", named, "--dry-run", "--json"))
+        assert told["conversations"] == [conv], named
+    for named in ("/", "//"):
+        done = CliRunner().invoke(app, ["forget", "--project", named, "--yes"])
+        assert isinstance(done.exception, ConfigFault)
+
+
+# ------------------------------------------------------------------ what a loss brings with it
+
+
+def test_it_does_not_come_back_by_the_commits(config: Config) -> None:
+    """Database and journal damaged after it: the commits tell of it, and are not believed."""
+    conv = conv_of(config)
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    run_night(config, at=NIGHT + DAY)
+    path = journal_files(config.journal_dir)[-1]
+    path.write_bytes(path.read_bytes()[:-5])  # commits are asked then
+    lose(config)
+    rebuild(config)
+    assert_nowhere(config)
+    store = Store(config.store_path)
+    assert store.soundness.orphans() == []
+    store.close()
+    assert_silent(config, at=2 * DAY)
+
+
+def test_what_stands_in_an_article_stays_known_as_ours(config: Config) -> None:
+    """Forgotten without its sentences, and the database lost: they can be struck out still."""
+    conv = conv_of(config)
+    memory("forget", conv, "--yes", code=9)
+    lose(config)
+    for path in journal_files(config.journal_dir):
+        path.write_bytes(path.read_bytes()[:-5])
+    rebuild(config)
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    assert_nowhere(config)
+    assert b"queue length" not in b"".join(files(config.vault / "articles").values())
+
+
+def test_what_killed_commands_left_behind_goes_too(config: Config, tmp_path: Path) -> None:
+    """Half archives, half databases, half restores, half pages; a half backup is named."""
+    conv = conv_of(config)
+    quoted = "The Lantern dashboard shows the queue length of each worker."
+    (archived,) = config.archive_dir.rglob(f"{conv}.jsonl.zst")
+    packed = archived.read_bytes()
+    halves = [
+        archived.with_name(f".{archived.name}.part"),
+        config.cache_dir / "rebuilding" / "memory.sqlite",
+        config.vault / ".git" / "nightly-memory" / "page-99",
+        config.data_dir.with_name(f".{config.data_dir.name}.restoring") / "archive" / "x",
+        config.cache_dir / ".memory.sqlite.restoring",
+        config.vault.with_name(".MemoryVault.restoring") / "articles" / "x.md",
+    ]
+    for half in halves:
+        half.parent.mkdir(parents=True, exist_ok=True)
+        half.write_bytes(packed if "archive" in str(half) else quoted.encode())
+    backup(config, tmp_path / "disk")
+    (made,) = (tmp_path / "disk").iterdir()
+    made.rename(unfinished(made))
+    told = json.loads(memory("forget", conv, "--from-articles", "--yes", "--json", code=9))
+    assert not [half for half in halves if half.exists()]
+    assert_nowhere(config)
+    assert str(unfinished(made)) in [place for place, _ in told["left"]]
+
+
+def test_copies_of_a_killed_dry_run_are_named(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They lie where temporary files do, and are whoever's who runs one now: not ours to delete."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    copies = tmp_path / "nightly-memory-abc" / "cache" / "memory.sqlite"
+    copies.parent.mkdir(parents=True)
+    shutil.copy2(config.store_path, copies)
+    told = json.loads(
+        memory("forget", conv_of(config), "--from-articles", "--yes", "--json", code=9)
+    )
+    assert str(tmp_path / "nightly-memory-abc") in [place for place, _ in told["left"]]
+
+
+def test_a_vault_moved_aside_is_named_whatever_it_is_called(config: Config, home: Path) -> None:
+    """Also where its name means something to a shell."""
+    odd = config.vault.rename(home / "wiki [a*]")
+    (home / "wiki [a*].before-20000131-030000").mkdir()
+    told = json.loads(
+        memory("forget", conv_of(config), "--vault", str(odd), "--yes", "--json", code=9)
+    )
+    assert str(home / "wiki [a*].before-20000131-030000") in [place for place, _ in told["left"]]
+
+
+def test_the_changelog_tells_of_a_change_whose_source_is_forgotten(config: Config) -> None:
+    """A line without a source, and with the id alone where the archive lost it."""
+    store = Store(config.store_path)
+    change = Change("r", "A", "A", "c", "new", 1, 0, 0, (), ())
+    assert change_line(change, store, None) == "- new [[A]]: 1 claim"
+    lost = replace(change, convs=("00000000",))
+    assert change_line(lost, store, None) == "- new [[A]]: 1 claim from `conv:00000000`"
+    store.close()
 
 
 @settings(max_examples=80)

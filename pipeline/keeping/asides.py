@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.errors import StoreFault
 
 BEFORE = ".before-"
+REBUILDING = "rebuilding"  # under cache_dir: a database that is not whole yet
 _BESIDE = ("", "-wal", "-shm")  # what belongs to a database that was not closed
 
 

@@ -7,9 +7,10 @@ ours to change is named: the agent's own transcript, the vault's commits, backup
 
 from __future__ import annotations
 
-import json
+import itertools
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,13 +22,15 @@ from pipeline.config import Config
 from pipeline.errors import ConfigFault, StoreFault, VaultFault
 from pipeline.gates import section_words
 from pipeline.history import Commit, History
-from pipeline.keeping.asides import BEFORE
+from pipeline.keeping.asides import BEFORE, REBUILDING
 from pipeline.keeping.backing_up import walk
-from pipeline.keeping.pages import Cited, as_read, citing, resting_on
+from pipeline.keeping.pages import Cited, as_read, citing, pages, resting_on
 from pipeline.keeping.proving import holding, left_outside
-from pipeline.keeping.searching import Needles, pieces
+from pipeline.keeping.putting_back import left_unrestored
+from pipeline.keeping.searching import Needles, as_stored, folded, occurrences, pieces
 from pipeline.keeping.striking import strike, strike_lines
 from pipeline.policy import load_policy
+from pipeline.projects import Projects
 from pipeline.publish import Press, digest, heal, publish
 from pipeline.records import Conversation
 from pipeline.store import Store
@@ -112,9 +115,11 @@ class Forgetter:
         chosen = self._chosen(wanted)
         convs = sorted({*chosen, *unfinished})
         texts = forgetting.texts(convs)
-        commits = self._commits(convs)
+        standing = (text for _, text in pages(self._config.vault))
+        written = occurrences(wanted.match, itertools.chain(texts, standing))
+        commits = self._commits(convs, written)
         composed = self._composed(convs, commits)
-        needles = Needles(pieces([*texts, *composed]), _as_written(wanted.match, texts))
+        needles = Needles(pieces([*texts, *composed]), map(as_stored, written))
         # what others say as well is theirs, and no proof against us
         needles = needles.without(needles.in_texts(forgetting.other_texts(convs)))
         found = (self._store.conversations.find(conv) for conv in convs)
@@ -140,9 +145,9 @@ class Forgetter:
                 raise ConfigFault(
                     f"{wanted.match!r} stands nearly everywhere", mend="give more of it"
                 )
-            return self._store.forgetting.containing(wanted.match)
+            return self._store.forgetting.containing(wanted.match, folded)
         if wanted.project:
-            return self._store.forgetting.of_project(wanted.project)
+            return self._of_project(wanted.project)
         found = _CITATION.fullmatch(wanted.conv.strip().strip("`"))
         if found is None:
             raise ConfigFault(
@@ -159,11 +164,27 @@ class Forgetter:
             )
         return [conv]
 
-    def _commits(self, convs: Sequence[str]) -> list[Commit]:
+    def _of_project(self, named: str) -> list[str]:
+        """By the folder as it was written down, or as whoever stands in it names it."""
+        if found := self._store.forgetting.of_project(named):
+            return found
+        here = Path(named).expanduser().absolute()
+        if "/" not in named and not here.is_dir():
+            return []
+        # a worktree, a subfolder, a link: what is said there belongs to the repository
+        projects = Projects(self._config.ingest.project_aliases, Path.home())
+        folders = {str(here), projects.of(str(here)), projects.of(str(here.resolve()))}
+        return sorted({c for one in folders for c in self._store.forgetting.of_project(one)})
+
+    def _commits(self, convs: Sequence[str], written: Sequence[str] = ()) -> list[Commit]:
+        """Commits that tell of these conversations, or of a text in one of these forms."""
         if not self._has_vault:
             return []
         some = [convs[start : start + _MANY] for start in range(0, len(convs), _MANY)]
-        found = [c for part in some for c in self._history.mentions(f"conv:({'|'.join(part)})")]
+        patterns = [f"conv:({'|'.join(part)})" for part in some]
+        if written:  # the user's own notes were committed too
+            patterns.append("|".join(map(_literally, written)))
+        found = [commit for pattern in patterns for commit in self._history.mentions(pattern)]
         return list({commit.sha: commit for commit in found}.values())
 
     def _composed(self, convs: Sequence[str], commits: Sequence[Commit]) -> list[str]:
@@ -181,6 +202,11 @@ class Forgetter:
         yield from sorted(self._config.journal_dir.glob("*.damaged"))
         for conv in convs:
             yield from sorted(self._config.archive_dir.rglob(f"{conv}.*.damaged"))
+        # what was killed left it behind, and whoever holds the lock is alone with it
+        yield from sorted(self._config.archive_dir.rglob(".*.part"))
+        yield from sorted((self._config.cache_dir / REBUILDING).glob("*"))
+        yield from left_unrestored(self._config)
+        yield from sorted((self._config.vault / ".git" / "nightly-memory").glob("page-*"))
 
     def _stands_somewhere(self, plan: Plan) -> bool:
         return bool(plan.pages) or any(holding(self._config, self._store, plan.needles))
@@ -205,7 +231,10 @@ class Forgetter:
         for conv in convs:
             self._archive.remove(conv)
         for path in plan.deleted:
-            path.unlink(missing_ok=True)
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
         for log in self._logs():
             _strike_log(log, needles)
         standing = {
@@ -223,12 +252,14 @@ class Forgetter:
         return done
 
     def _strike(self, path: str, plan: Plan, done: Forgotten) -> None:
-        known = self._vault.hash(path)
-        text = self._vault.page(path) or ""
+        if not path.startswith((_ARTICLES, _TALK)) and path not in (CHANGELOG, _BUCKETS):
+            return  # the user's
         run = f"forget-{self._now().astimezone(self._config.zone):%Y%m%d-%H%M%S}"
         folding = Folding()
         struck: tuple[str, ...] = ()
         try:
+            known = self._vault.hash(path)
+            text = self._vault.page(path) or ""
             if path.startswith(_ARTICLES):
                 stem = PurePosixPath(path).stem
                 written = self._store.ledger.written_sentences(stem)
@@ -251,11 +282,9 @@ class Forgetter:
             elif path.startswith(_TALK):
                 told = self._store.ledger.told(PurePosixPath(path).stem)
                 after = strike_lines(text, plan.convs, plan.needles.said, told.__contains__)
-            elif path in (CHANGELOG, _BUCKETS):
+            else:
                 # a line of the changelog tells of more than one conversation: only what quotes goes
                 after = strike_lines(text, plan.convs, plan.needles.said, plan.needles.said)
-            else:
-                return  # the user's
             if after == text:
                 return
             self._store.forgetting.cut_down(folding.stem)
@@ -292,16 +321,10 @@ def history_advice(vault: Path) -> list[str]:
     ]
 
 
-def _as_written(match: str, texts: Sequence[str]) -> list[bytes]:
-    """The text asked for, and as it stands in what was said: in any case of its letters."""
-    if not match:
-        return []
-    found = {match}
-    for text in texts:
-        found |= set(re.findall(re.escape(match), text, re.IGNORECASE))
-    # as it stands in the archive and the journal
-    found |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in found}
-    return [one.encode("utf-8", "surrogatepass") for one in found]
+def _literally(text: str) -> str:
+    """An extended regular expression, as POSIX has them, that this text matches."""
+    words = (re.sub(r"[\\.\[(){*+?^$|]", r"\\\g<0>", word) for word in text.split())
+    return "[[:space:]]+".join(words)
 
 
 def _strike_log(path: Path, needles: Needles) -> None:

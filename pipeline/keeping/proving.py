@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from tempfile import gettempdir
 
-from pipeline.config import Config
+from pipeline.config import APP, Config
 from pipeline.keeping.asides import BEFORE
-from pipeline.keeping.backing_up import known_backups, walk
-from pipeline.keeping.pages import as_read, citing
+from pipeline.keeping.backing_up import known_backups, own_folders, walk
+from pipeline.keeping.pages import as_read, citing, pages
 from pipeline.keeping.searching import Needles
 from pipeline.store import Store
 
+_MOST = 1 << 24  # bytes of a file beside the pages; a larger one is a picture or a film
 # tables that know what stands in the vault's pages
 _KNOWN_OF_PAGES = ("written_sentences", "merged", "led", "told", "buckets")
 
@@ -65,10 +69,23 @@ def left_outside(
             yield cited.path, "--from-articles strikes out what rests on nothing else"
         elif cited.quotes:
             yield cited.path, "it quotes the conversation: edit it by hand"
+    read = {path for path, _ in pages(config.vault)}
+    for path in walk(config.vault, (config.vault / ".git", *own_folders(config))):
+        name = path.relative_to(config.vault).as_posix()
+        with suppress(OSError):  # somebody else's, who may have it closed
+            if name in read or path.is_symlink() or path.stat().st_size > _MOST:
+                continue
+            if needles.in_file(path):
+                yield name, "it quotes the conversation, and is not ours: see to it by hand"
     if commits:
         yield str(config.vault / ".git"), f"{commits} commits of the vault hold it"
     for kept in known_backups(config):
         yield str(kept), "a backup: make a new one, delete this one"
     for place in (config.data_dir, config.vault):
-        for aside in sorted(place.parent.glob(f"{place.name}{BEFORE}*")):
+        for aside in sorted(place.parent.glob(f"{glob.escape(place.name)}{BEFORE}*")):
             yield str(aside), "moved aside by `memory restore`: delete it"
+    # a dry run works on copies, and one that is killed leaves them
+    for copies in sorted(Path(gettempdir()).glob(f"{APP}-*")):
+        with suppress(OSError):
+            if any(needles.in_file(path) for path in walk(copies) if not path.is_symlink()):
+                yield str(copies), "copies of a dry run that was killed: delete them"

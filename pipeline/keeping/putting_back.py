@@ -87,13 +87,7 @@ def restore(
     when something in a place is newer than the backup, unless `force`.
     """
     kept = _checked(folder)
-    places = [
-        (STORE, f"{STORE}/{config.store_path.name}", config.store_path),
-        (DATA, DATA, config.data_dir),
-        (CONFIG, f"{CONFIG}/config.toml", config_path()),
-        ("prompts", f"{CONFIG}/prompts", config_path().parent / "prompts"),
-        (VAULT, VAULT, config.vault),
-    ]
+    places = _places(config)
     # one may be within another, whose files go there first
     inward = sorted(places, key=lambda one: sum(one[2].is_relative_to(o) for _, _, o in places))
     parts = [place for place in inward if kept.has(place[1])]
@@ -119,6 +113,28 @@ def restore(
             "beside its place",
         ) from error
     return done
+
+
+def left_unrestored(config: Config) -> list[Path]:
+    """What killed restores left beside the places."""
+    staged = (_staged(target) for _, _, target in _places(config))
+    return [path for path in staged if os.path.lexists(path)]
+
+
+def _places(config: Config) -> list[tuple[str, str, Path]]:
+    """Each part: what it is called, where it lies in a backup, where it goes."""
+    return [
+        (STORE, f"{STORE}/{config.store_path.name}", config.store_path),
+        (DATA, DATA, config.data_dir),
+        (CONFIG, f"{CONFIG}/config.toml", config_path()),
+        ("prompts", f"{CONFIG}/prompts", config_path().parent / "prompts"),
+        (VAULT, VAULT, config.vault),
+    ]
+
+
+def _staged(target: Path) -> Path:
+    """Where a part lies until it is put in its place."""
+    return target.with_name(f".{target.name}.restoring")
 
 
 def _checked(folder: Path) -> _Backup:
@@ -193,7 +209,7 @@ def _refuse_newer(name: str, target: Path, made: datetime) -> None:
 
 def _stage(kept: _Backup, source: str, target: Path) -> Path:
     """The part, whole, beside the place it is meant for."""
-    staged = target.with_name(f".{target.name}.restoring")
+    staged = _staged(target)
     if staged.is_dir():
         shutil.rmtree(staged)
     staged.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -18,7 +18,7 @@ from pipeline.config import Config
 from pipeline.errors import StoreFault, VaultFault
 from pipeline.history import History
 from pipeline.keeping.adopting import adopt
-from pipeline.keeping.asides import move_aside
+from pipeline.keeping.asides import REBUILDING, move_aside
 from pipeline.store import Store
 from pipeline.store.journal import CutOff, frames, journal_files
 
@@ -69,7 +69,7 @@ def rebuild(
             counts = _build(Path(place), config, found, now(), dry_run=True)
         return Rebuilt(counts, tuple(found.problems), None)
     _write_down_the_last(config)
-    fresh = config.cache_dir / "rebuilding"
+    fresh = config.cache_dir / REBUILDING
     fresh.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left_behind in fresh.iterdir():
         left_behind.unlink()

@@ -6,7 +6,9 @@ control character, which JSON escapes, and short enough to be found whole in a p
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -35,6 +37,48 @@ def pieces(texts: Iterable[str]) -> set[bytes]:
 def _is_prose(piece: bytes) -> bool:
     """Words, or a script without spaces; a path or a name of one word stands elsewhere too."""
     return b" " in piece or not piece.isascii()
+
+
+def folded(text: str) -> str:
+    """The text without what two writings of the same words differ in: case, form, line breaks."""
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    decomposed = unicodedata.normalize("NFD", text).casefold()
+    return " ".join(unicodedata.normalize("NFC", decomposed).split())
+
+
+def occurrences(match: str, texts: Iterable[str]) -> list[str]:
+    """A text that is looked for, in each form in which it stands in these and may stand elsewhere.
+
+    Nothing for "".
+    """
+    if not match:
+        return []
+    patterns = {_loosely(match), _loosely(folded(match))}
+    anywhere = re.compile("|".join(sorted(patterns)), re.IGNORECASE)
+    found = {unicodedata.normalize(form, match) for form in ("NFC", "NFD")} | {match}
+    found = found.union(*(anywhere.findall(text) for text in texts))
+    # as it stands in the archive and the journal
+    return sorted(found | {json.dumps(one, ensure_ascii=False)[1:-1] for one in found})
+
+
+def as_stored(text: str) -> bytes:
+    """The bytes of a text in every file of ours."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _loosely(text: str) -> str:
+    """An expression for it with whatever between its words, each letter composed or not."""
+    words = []
+    for word in unicodedata.normalize("NFC", text).split():
+        letters = [(one, unicodedata.normalize("NFD", one)) for one in word]
+        words.append(
+            "".join(
+                re.escape(one) if one == apart else f"(?:{re.escape(one)}|{re.escape(apart)})"
+                for one, apart in letters
+            )
+        )
+    return r"\s+".join(words)
 
 
 class Needles:

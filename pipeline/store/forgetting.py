@@ -48,19 +48,24 @@ class Forgetting:
 
     # ------------------------------------------------------------------ what it is about
 
-    def containing(self, text: str) -> list[str]:
-        """Conversations in whose messages or title this text stands, whatever its case."""
-        wanted = text.casefold()
+    def containing(self, text: str, folded: Callable[[str], str]) -> list[str]:
+        """Conversations in whose messages or title this text stands.
+
+        folded: what is the same for all writings of the same words.
+        """
+        wanted = folded(text)
         rows = self._connection.execute(
             """SELECT conv, title AS text FROM conversations
                UNION ALL SELECT conv, text FROM messages"""
         )
-        return sorted({row["conv"] for row in rows if wanted in row["text"].casefold()})
+        return sorted({row["conv"] for row in rows if wanted in folded(row["text"])})
 
     def of_project(self, project: str) -> list[str]:
         """Conversations of a project: its folder, one below it, or the folder's name."""
         rows = self._connection.execute("SELECT conv, project FROM conversations ORDER BY conv")
         folder = project.rstrip("/")
+        if not folder:
+            return []  # the root of all of them; and what is of no project has no folder
         return [
             row["conv"]
             for row in rows
