@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.project_sessions import WRITTEN
 from pipeline import hook
 from pipeline.project.cleaning import cleaner
 from pipeline.project.place import find
@@ -34,7 +35,7 @@ SAMPLES = Path(__file__).parents[2] / "shared" / "data" / "transcripts" / "claud
 CONSTRUCTED = 30
 Probe = tuple[str, list[str]]  # what is asked, words that must all be there
 
-_PLACE = re.compile(r"(src/\S+):(\d+)-(\d+)")
+_PLACE = re.compile(r"([\w./-]+):(\d+)-(\d+)")
 _BRANCH = re.compile(r"[\w./-]+")
 _THINGS = "parser cache queue worker index session table importer ledger router scheduler".split()  # noqa: SIM905
 _ERRORS = (
@@ -59,7 +60,11 @@ def main() -> None:
     figures: dict[str, object] = {}
     constructed = [_constructed(seed) for seed in range(CONSTRUCTED)]
     recorded = [one for path in _transcripts(given.transcripts) if (one := _recorded(path))]
-    for name, sessions in (("constructed", constructed), ("recorded", recorded)):
+    for name, sessions in (
+        ("constructed", constructed),
+        ("written", [(one.events, one.probes, one.branch) for one in WRITTEN]),
+        ("recorded", recorded),
+    ):
         asked, answered, largest = Counter[str](), Counter[str](), 0
         for events, probes, branch in sessions:
             text = _after_compaction(events, branch)
@@ -205,7 +210,7 @@ def _recorded(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], list[Probe]
     """A recorded session as events, with what its records say; None if hardly anything is in it."""
     events: list[tuple[str, dict[str, Any]]] = []
     called: dict[str, tuple[str, dict[str, Any]]] = {}
-    prompt = task = following = branch = decision = ""
+    prompt = task = following = branch = decision = error = ""
     edited: list[str] = []
     for entry in _entries(path):
         branch = entry.get("gitBranch") or branch
@@ -229,7 +234,11 @@ def _recorded(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], list[Probe]
                 name, given = called[str(block["tool_use_id"])]
                 answer = entry.get("toolUseResult")
                 if block.get("is_error"):
-                    continue  # the agent calls no PostToolUse for it
+                    told = _text_of(block.get("content"))
+                    given_of = {"tool_name": name, "tool_input": given, "error": told}
+                    events.append(("PostToolUseFailure", given_of))
+                    error = _telling(told) if name == "Bash" else error
+                    continue
                 events.append(_tool(name, given, answer))
                 if name == "TodoWrite" and isinstance(given.get("todos"), list):
                     states = [(t.get("status"), t.get("content", "")) for t in given["todos"]]
@@ -248,8 +257,27 @@ def _recorded(path: Path) -> tuple[list[tuple[str, dict[str, Any]]], list[Probe]
     probes += [("task", [wanted])] if wanted and "<" not in wanted else []
     probes += [("next step", [following])] if following else []
     probes += [("files", [name]) for name in edited[-3:]]
+    probes += [("last error", [error])] if error else []
     probes += [("last decision", [decision.removeprefix("Plan:").strip()])] if decision else []
     return events, probes, branch
+
+
+def _text_of(content: Any) -> str:
+    """A tool's answer as text, as the agent tells it to the hook of a failure."""
+    if isinstance(content, list):
+        return "\n".join(str(one.get("text", "")) for one in content if isinstance(one, dict))
+    return str(content)
+
+
+def _telling(told: str) -> str:
+    """The first line of a command's output in which the word error stands, else fail; its head."""
+    if not told.startswith("Exit code"):
+        return ""
+    lines = [" ".join(line.split()) for line in told.splitlines()[1:]]
+    for word in ("error", "fail"):
+        if found := next((line for line in lines if word in line.lower()), ""):
+            return found[:60]
+    return ""
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -30,6 +30,7 @@ _NAMES = {
     "sessionstart": "SessionStart",
     "userpromptsubmit": "UserPromptSubmit",
     "posttooluse": "PostToolUse",
+    "posttoolusefailure": "PostToolUseFailure",
     "stop": "Stop",
     "sessionend": "SessionEnd",
     "precompact": "PreCompact",
@@ -130,10 +131,10 @@ def _write(
     from pipeline.project.steps import cleaned, steps, write
 
     at = times.now()
-    todo = steps(event, payload, place, at)
+    clean = cleaner(settings.redaction)
+    todo = steps(event, payload, place, at, clean)
     if not todo and not spool.waiting(place.database):
         return
-    clean = cleaner(settings.redaction)
     try:
         write(place.database, clean, todo, patience=_PATIENCE)
     except StoreFault as fault:

@@ -23,9 +23,11 @@ EVENTS: dict[str, tuple[str | None, int]] = {
     "SessionStart": ("startup|resume|clear|compact", 10),
     "UserPromptSubmit": (None, 10),
     "PostToolUse": (
-        "Edit|MultiEdit|Write|NotebookEdit|Bash|TodoWrite|ExitPlanMode|AskUserQuestion|mcp__linear.*",
+        "Edit|MultiEdit|Write|NotebookEdit|Bash|TodoWrite|TaskCreate|TaskUpdate|ExitPlanMode|"
+        "AskUserQuestion|mcp__linear.*",
         10,
     ),
+    "PostToolUseFailure": ("Bash", 10),  # a command that fails causes no PostToolUse
     "PreCompact": (None, 10),
     "Stop": (None, 10),
     "SessionEnd": (None, 10),

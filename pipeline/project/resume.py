@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.project.place import Place, is_there
+from pipeline.project.replies import of_summary
 from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
 from pipeline.project.telling import index_line
@@ -42,11 +43,12 @@ def where_it_stands(store: ProjectStore, place: Place, *, always: bool) -> Row |
         "session": session["id"] if session else None,
         "task": told.get("current_task") or (session or {}).get("request", ""),
         "progress": told.get("task_progress") or "",
-        "next": told.get("resume_summary") or "",
+        "next": told.get("resume_summary") or of_summary((session or {}).get("summary", "")),
         "files": told.get("files_in_progress") or [],
         "issue": told.get("linear_issue") or (session or {}).get("linear_issue") or "",
         "branch": (session or {}).get("branch", "") or place.branch,
         "asked": [row["prompt"] for row in asked],
+        "request": (session or {}).get("request", ""),
         "decision": _last(seen, lambda row: row["type"] == "decision"),
         "error": _last(seen, lambda row: row["title"].startswith(ERROR)),
         "handoff": handoff,
@@ -56,6 +58,7 @@ def where_it_stands(store: ProjectStore, place: Place, *, always: bool) -> Row |
 
 def lines(state: Row) -> list[str]:
     """The same as Markdown, the most needed first."""
+    task, request = state["task"], state["request"]
     asked = [" ".join(text.split()) for text in state["asked"]]
     files = [
         f"`{one['path']}`" + (f" (lines {one['lines']})" if one["lines"] else "")
@@ -65,7 +68,7 @@ def lines(state: Row) -> list[str]:
         f"`{state['handoff']}`" + (" (no longer there)" if state["handoff_missing"] else "")
     )
     told = [
-        ("Task", state["task"]),
+        ("Task", task),
         ("Progress", state["progress"]),
         ("Next", state["next"]),
         ("Files in progress", ", ".join(files)),
@@ -74,7 +77,8 @@ def lines(state: Row) -> list[str]:
         ("Last decision", state["decision"]),
         ("Last error", state["error"]),
         ("Handoff", handoff),
-        ("Asked last", " | ".join(text for text in asked if text != state["task"])),
+        ("Asked last", " | ".join(text for text in asked if text != " ".join(task.split()))),
+        ("Asked first", "" if request in (*state["asked"], task) else request),
     ]
     where = "Session"
     if state["checkpoint"]:

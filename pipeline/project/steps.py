@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigFault
-from pipeline.project import spool, times
+from pipeline.project import replies, spool, times, todo
 from pipeline.project.checkpoints import FileInProgress, NewCheckpoint
 from pipeline.project.linear import key_of_branch, keys
-from pipeline.project.noticing import EDIT, TODO, TODO_TITLE, Noticed, notice
+from pipeline.project.noticed import EDIT, TASK, Noticed, whole
+from pipeline.project.noticing import EDITED, RENAMED, failure, notice
 from pipeline.project.observations import NewObservation
 from pipeline.project.place import Place
 from pipeline.project.resume import ERROR
@@ -21,8 +22,9 @@ from pipeline.project.store import ProjectStore
 from pipeline.project.vocabulary import Clean
 
 Step = spool.Step
-EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd", "PreCompact")
 _PROMPT = 200_000  # characters of a prompt; more was pasted
+_REPLY = 20_000  # characters of a reply, at its end
+_SAID = "said"  # a decision in a reply, which may be told of twice
 _GOES_ON = times.DAY // 24  # edits of a file within an hour of each other are one observation
 _LOOK_BACK = 300  # observations of a session
 _RANGES = 8  # of lines, in an observation of edits
@@ -32,7 +34,9 @@ _COUNT = re.compile(r"(\d+) edits")
 _LAST = re.compile(r"edits, the last at (\S+)")
 
 
-def steps(event: str, payload: Mapping[str, Any], place: Place, at: int) -> list[Step]:
+def steps(
+    event: str, payload: Mapping[str, Any], place: Place, at: int, clean: Clean
+) -> list[Step]:
     """The steps of an event. payload: as the agent sent it; what is missing or odd is passed over.
 
     at: now, in milliseconds.
@@ -51,19 +55,31 @@ def steps(event: str, payload: Mapping[str, Any], place: Place, at: int) -> list
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or not prompt.strip():
             return []
-        return [{"do": "ask", **common, "prompt": prompt[:_PROMPT]}]
-    if event == "PostToolUse":
+        return [{"do": "ask", **common, "prompt": whole(prompt, _PROMPT)}]
+    if event in ("PostToolUse", "PostToolUseFailure"):
         tool, given = payload.get("tool_name"), payload.get("tool_input")
-        noticed = notice(
+        called = (
             tool if isinstance(tool, str) else "",
             given if isinstance(given, Mapping) else {},
-            payload.get("tool_response"),
+        )
+        noticed = (
+            notice(*called, payload.get("tool_response"), clean)
+            if event == "PostToolUse"
+            else failure(*called, payload.get("error"), clean)
         )
         if noticed is None:
             return []
         return [{"do": "observe", **common, **_relative(noticed, place)._asdict()}]
-    if event in ("Stop", "SessionEnd"):
+    if event == "SessionEnd":
         return [{"do": "end", **common}]
+    if event == "Stop":
+        reply = payload.get("last_assistant_message")
+        said = replies.said(clean(whole(reply, -_REPLY)) if isinstance(reply, str) else "")
+        decided = Noticed("decision", said.decision, group=_SAID)
+        return [
+            *([{"do": "observe", **common, **decided._asdict()}] if said.decision else []),
+            {"do": "end", **common, "following": said.following},
+        ]
     if event == "PreCompact":
         automatic = payload.get("trigger") != "manual"
         return [
@@ -136,7 +152,10 @@ def _apply(
     elif step["do"] == "checkpoint":
         _checkpoint(store, session, step, place)
     elif step["do"] == "end":
-        store.sessions.end(session, _summary(store, session))
+        following = step.get("following")
+        if following is None:  # the end of a session tells nothing new of it
+            following = replies.of_summary(store.sessions.get(session)["summary"])
+        store.sessions.end(session, _summary(store, session, following))
 
 
 def _is_written(store: ProjectStore, session: int, step: Step) -> bool:
@@ -173,18 +192,32 @@ def _observe(store: ProjectStore, session: int, step: Step, place: Place) -> Non
 
 
 def _joined(store: ProjectStore, session: int, step: Step) -> bool:
-    """Whether it went into an observation that goes on: edits of a file, or the list of to-dos."""
+    """Whether it went into an observation that goes on, or need not be told again."""
+    if step["group"] == EDIT:
+        return _joined_edit(store, session, step)
+    rows = store.observations.recent(Filters(session=session), _LOOK_BACK)
+    if step["group"] == _SAID:
+        return any(row["title"] == step["title"] and row["type"] == step["type"] for row in rows)
+    row = next((row for row in rows if _is_list(row)), None)
+    if step["group"] == TASK:
+        listed = todo.items(row["content"]) if row else []
+        for news in todo.items(step["content"]):
+            listed = todo.changed(listed, news)
+        if not listed:
+            return True
+        step |= todo.told(listed)._asdict()
+    if row is None or row["checkpoint_id"] is not None:
+        return False
+    store.observations.edit(row["id"], {key: step[key] for key in todo.Told._fields})
+    return True
+
+
+def _joined_edit(store: ProjectStore, session: int, step: Step) -> bool:
     filters = Filters(session=session, since=store.clock() - _GOES_ON)
-    if step["group"] == TODO:
-        filters = Filters(session=session)
     for row in store.observations.recent(filters, _LOOK_BACK):
         if row["checkpoint_id"] is not None:
             return False
-        if step["group"] == TODO and row["title"].startswith(TODO_TITLE):
-            changes = {key: step[key] for key in ("title", "subtitle", "content")}
-            store.observations.edit(row["id"], changes)
-            return True
-        if step["group"] == EDIT and row["files"] == list(step["files"]) and _is_edit(row):
+        if row["files"] == list(step["files"]) and _is_edit(row):
             ranges = _merged(row["subtitle"], step["subtitle"])
             count = int((_COUNT.match(row["content"]) or ["", "1"])[1]) + 1
             changes = {
@@ -196,8 +229,16 @@ def _joined(store: ProjectStore, session: int, step: Step) -> bool:
     return False
 
 
+def _is_list(row: Mapping[str, Any]) -> bool:
+    """Whether it is the list of things to do, and not what somebody observed in such words."""
+    return row["title"].startswith(todo.TITLE) and bool(todo.items(row["content"]))
+
+
 def _is_edit(row: Mapping[str, Any]) -> bool:
-    return row["title"].endswith(row["file_path"]) and row["type"] in ("change", "feature")
+    """Whether it is of a rule's making, and not what somebody observed in such words."""
+    return any(row["title"] == f"{did}{row['file_path']}" for did in EDITED) and (
+        not row["content"] or _LAST.search(row["content"]) is not None
+    )
 
 
 def _merged(old: str, new: str) -> str:
@@ -216,7 +257,7 @@ def _edited(rows: Sequence[Mapping[str, Any]]) -> list[FileInProgress]:
     last = {
         row["id"]: (_LAST.search(row["content"]) or ["", row["created_at"]])[1]
         for row in rows
-        if row["file_path"] and _is_edit(row)
+        if row["file_path"] and (_is_edit(row) or row["title"].startswith(RENAMED))
     }
     told: dict[str, str] = {}
     for row in sorted(
@@ -242,22 +283,20 @@ def _tests_failed(store: ProjectStore, session: int) -> bool:
 def _checkpoint(store: ProjectStore, session: int, step: Step, place: Place) -> None:
     rows = store.observations.recent(Filters(session=session), _LOOK_BACK)
     asked = store.sessions.prompts(session, 1)
-    todo = next((row for row in rows if row["title"].startswith(TODO_TITLE)), None)
-    marked = todo["content"].splitlines() if todo else []
-    doing = [line[4:] for line in marked if line.startswith("[>]")]
-    left = [line[4:] for line in marked if line.startswith("[ ]")]
+    row = next((row for row in rows if _is_list(row)), None)
+    listed = todo.items(row["content"]) if row else []
+    doing, left = todo.doing(listed), todo.left(listed)
+    known = store.sessions.get(session)
     last = asked[0]["prompt"] if asked else ""
     store.checkpoints.add(
         NewCheckpoint(
             level="L3",
             trigger=step["trigger"],
             task=doing[0] if doing else last,
-            progress=todo["subtitle"] if todo else "",
-            summary="; ".join(left),
+            progress=row["subtitle"] if row else "",
+            summary="; ".join(left) or _following(known, rows),
             files=tuple(_edited(rows)),
-            linear_issue=key_of_branch(place.branch)
-            or store.sessions.get(session)["linear_issue"]
-            or "",
+            linear_issue=key_of_branch(place.branch) or known["linear_issue"] or "",
             project=place.project,
             session_id=session,
         )
@@ -265,8 +304,14 @@ def _checkpoint(store: ProjectStore, session: int, step: Step, place: Place) -> 
     store.sessions.peak(session, None)
 
 
-def _summary(store: ProjectStore, session: int) -> str:
-    """What was done in a session, from what was stored of it; "" if nothing was."""
+def _following(session: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """What comes next where no list tells it: by the last reply, else by the last plan."""
+    plans = (row["content"] for row in rows if row["title"].startswith("Plan: "))
+    return replies.of_summary(session["summary"]) or replies.steps(next(plans, ""))
+
+
+def _summary(store: ProjectStore, session: int, following: str) -> str:
+    """What was done in a session, from what was stored of it, and what comes next."""
     rows = store.observations.recent(Filters(session=session), _LOOK_BACK)[::-1]
     edited = list(dict.fromkeys(row["file_path"] for row in rows if row["file_path"]))
     told = [row["title"] for row in rows if not _is_edit(row) and row["type"] != "checkpoint"]
@@ -274,6 +319,8 @@ def _summary(store: ProjectStore, session: int) -> str:
     if edited:
         more = f" and {len(edited) - 8} more" if len(edited) > 8 else ""
         parts.append(f"Files: {', '.join(edited[:8])}{more}")
+    if following:
+        parts.append(f"{replies.NEXT}{following}")
     return "\n".join(parts)
 
 
