@@ -48,6 +48,7 @@ class Prompt:
     max_tokens: 0 for a choice. grammar: None where the reply is free or a choice.
     options: the answers of a choice that always has the same ones, else empty.
     digest: 12 hex of the sha256 over the file and its schema: a changed prompt has a new one.
+    origin: the file. raw: all that stands in it.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Prompt:
     examples: tuple[tuple[str, str], ...]
     user: str
     origin: str
+    raw: str
 
     def places(self) -> frozenset[str]:
         """The names of the places in all parts."""
@@ -76,21 +78,11 @@ class Prompts:
     """
 
     def __init__(self, folder: Traversable, override: Path | None = None) -> None:
-        files = dict(_prompt_files(folder))
-        if not files:
-            raise ConfigFault(
-                f"no prompts under {folder}", mend="Install the package again; its data is missing."
-            )
-        if override is not None and override.is_dir():
-            own = dict(_prompt_files(override))
-            unknown = sorted(own.keys() - files.keys())
-            if unknown:
-                raise ConfigFault(
-                    f"{own[unknown[0]]} replaces no prompt: there is none named {unknown[0]}",
-                    mend=f"Name it after one of {', '.join(sorted(files))}, or take it away.",
-                )
-            files |= own
-        self._prompts = {name: _load(name, file, folder) for name, file in sorted(files.items())}
+        self._prompts: dict[str, Prompt] = {}
+        for name, found in each(folder, override):
+            if isinstance(found, ConfigFault):
+                raise found
+            self._prompts[name] = found
 
     def get(self, name: str) -> Prompt:
         """The prompt of that name, e.g. "synthesize/claims". Raises ConfigFault if unknown."""
@@ -100,6 +92,10 @@ class Prompts:
             raise ConfigFault(
                 f"there is no prompt named {name}", mend=f"Known: {', '.join(self._prompts)}."
             ) from None
+
+    def all(self) -> list[Prompt]:
+        """Every prompt, by name."""
+        return list(self._prompts.values())
 
     def ask(self, name: str, values: Mapping[str, str], options: Sequence[str] = ()) -> Ask:
         """The request to send: every place filled, the system turn opened by the sentinel.
@@ -135,6 +131,34 @@ class Prompts:
         return {name: prompt.digest for name, prompt in self._prompts.items()}
 
 
+def each(
+    folder: Traversable, override: Path | None = None
+) -> Iterator[tuple[str, Prompt | ConfigFault]]:
+    """Every prompt by its name, or what is wrong with its file; files that replace none first.
+
+    Raises ConfigFault when there are no shipped ones.
+    """
+    files = dict(_prompt_files(folder))
+    if not files:
+        raise ConfigFault(
+            f"no prompts under {folder}", mend="Install the package again; its data is missing."
+        )
+    own = dict(_prompt_files(override)) if override is not None and override.is_dir() else {}
+    for name in sorted(own.keys() - files.keys()):
+        yield (
+            name,
+            ConfigFault(
+                f"{own[name]} replaces no prompt: there is none named {name}",
+                mend=f"Name it after one of {', '.join(sorted(files))}, or take it away.",
+            ),
+        )
+    for name, shipped in sorted(files.items()):
+        try:
+            yield name, _load(name, own.get(name, shipped), folder)
+        except ConfigFault as fault:
+            yield name, fault
+
+
 def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"${name}" for name in sorted(values)) or "no places"
 
@@ -168,6 +192,7 @@ def _load(name: str, file: Traversable, shipped: Traversable) -> Prompt:
         examples=parts.examples,
         user=parts.user,
         origin=str(file),
+        raw=raw,
     )
     if prompt.grammar is not None and prompt.max_tokens == 0:
         raise ConfigFault(f"{file} has a grammar but no max_tokens", mend="Give it max_tokens.")

@@ -410,7 +410,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One accounted model call, for `model_calls`; purpose is the prompt's name."""
+    """One accounted model call, for `model_calls`; purpose is the prompt's name.
+
+    retry: a second try of the same ask, or a later one.
+    """
 
     stage: str
     purpose: str
@@ -419,3 +422,4 @@ class Call:
     output_tokens: int
     seconds: float
     finish: str
+    retry: bool = False

@@ -101,7 +101,7 @@ class CannedModel:
                 reply = answer
             else:
                 reply = Reply(answer, "stop", self.count(ask.prompt), 0, self.count(answer), 0.0)
-            self._record(stage, purpose, ask, reply.output_tokens, reply.finish)
+            self._record(stage, purpose, ask, reply.output_tokens, reply.finish, bool(seed))
             replies.append(reply)
         return replies
 
@@ -121,9 +121,12 @@ class CannedModel:
             raise AssertionError(f"an unasked-for {call}({purpose}): {ask.prompt[:300]!r}")
         return source.pop(0)
 
-    def _record(self, stage: str, purpose: str, ask: Ask, output: int, finish: str) -> None:
+    def _record(
+        self, stage: str, purpose: str, ask: Ask, output: int, finish: str, retry: bool = False
+    ) -> None:
         if self._account is not None:
-            self._account(Call(stage, purpose, self.count(ask.prompt), 0, output, 0.0, finish))
+            size = self.count(ask.prompt)
+            self._account(Call(stage, purpose, size, 0, output, 0.0, finish, retry))
 
 
 class HashEmbedder:

@@ -38,7 +38,7 @@ def make_adapter(models_dir: Path, folder: Path, word: str, kind: str = "lora") 
     settings = {"rank": 4, "scale": 20.0, "dropout": 0.05}
     layers = 4
     linear_to_lora_layers(model, layers, settings, use_dora=kind == "dora")
-    turns = [
+    turns: list[Any] = [
         {
             "messages": [
                 {"role": "system", "content": SYSTEM},
@@ -130,7 +130,7 @@ def test_one_set_of_weights_serves_all_stages(adapted: MlxModel) -> None:
     weight = model.model.layers[0].self_attn.q_proj.weight
     for stage in ("chunk", "cluster", "wikify"):
         texts(adapted, stage)
-        assert adapted.engine._model is model  # type: ignore[comparison-overlap]
+        assert adapted.engine._model is model
         assert model.model.layers[0].self_attn.q_proj.weight is weight
 
 

@@ -15,11 +15,13 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import (
+    costs,
     health,
     keeping,
     models,
     nights,
     project,
+    prompts,
     reviews,
     scheduling,
     settings,
@@ -81,6 +83,7 @@ for command in (
     nights.synthesize,
     nights.backfill,
     health.status,
+    costs.stats,
     health.doctor,
     health.logs,
     reviews.review,
@@ -102,5 +105,6 @@ for command in (
 app.command("import")(sources.import_)
 app.add_typer(scheduling.app, name="schedule")
 app.add_typer(models.app, name="model")
+app.add_typer(prompts.app, name="prompts")
 app.add_typer(project.app, name="project")
 app.add_typer(settings.app, name="config")

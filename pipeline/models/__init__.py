@@ -100,7 +100,8 @@ class Model(Protocol):
     ) -> list[Reply]:
         """Decode one Reply per ask, in order. Greedy when temperature is 0; one seed per ask else.
 
-        Text is the same alone, batched and reordered.
+        A seed is the number of the try, 0 for the first: another one is accounted as a retry. Text
+        is the same alone, batched and reordered.
         """
 
     def count(self, text: str) -> int:

@@ -32,6 +32,15 @@ def fitted(text: str, grammar: Grammar) -> str | None:
     return None
 
 
+def valid(grammar: Grammar) -> str:
+    """What is wrong with a grammar, "" if nothing is."""
+    try:
+        _compiled(grammar)
+    except ModelFault as fault:
+        return str(fault)
+    return ""
+
+
 def _parts(text: str, grammar: Grammar) -> Iterator[str]:
     stripped = text.strip()
     yield stripped

@@ -133,10 +133,11 @@ class MlxModel:
             ),
         )
         replies = []
-        for prompt, row in zip(prompts, decoded, strict=True):
+        for number, (prompt, row) in enumerate(zip(prompts, decoded, strict=True)):
             total = len(prompt.tokens)
             spent = (total, row.cached_tokens, row.output_tokens, row.seconds)
-            self._account(Call(stage, purpose, *spent, row.finish))
+            again = seeds is not None and seeds[number] > 0
+            self._account(Call(stage, purpose, *spent, row.finish, again))
             replies.append(Reply(row.text, row.finish, *spent))
         return replies
 

@@ -40,7 +40,7 @@ _OPTIONAL = {
 }
 
 _BiasKey = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
-_Spent = list[Answer]  # what one ask has cost so far
+_Spent = list[tuple[Answer, bool]]  # what one ask has cost so far; True: not at its first try
 _Job = Callable[[_Spent], Answer]
 
 
@@ -128,6 +128,7 @@ class ServedModel:
                     ask,
                     purpose,
                     spent,
+                    again=attempt > 0 or bool(seeds and seeds[number]),
                     max_tokens=max_tokens,
                     grammar=grammar,
                     temperature=temperature + _WARMER * attempt,
@@ -175,8 +176,10 @@ class ServedModel:
     def _listing(self, ask: Ask, purpose: str) -> _Job:
         tokens = tokens_needed(ask.options)
 
-        def once(_attempt: int, spent: _Spent) -> Answer:
-            return self._completed(ask, purpose, spent, max_tokens=tokens, listing=True)
+        def once(attempt: int, spent: _Spent) -> Answer:
+            return self._completed(
+                ask, purpose, spent, again=attempt > 0, max_tokens=tokens, listing=True
+            )
 
         return _tried(once)
 
@@ -184,9 +187,9 @@ class ServedModel:
         tokens = max(estimate(option) for option in ask.options) + 2
 
         def once(attempt: int, spent: _Spent) -> Answer:
-            warm = _WARMER * attempt
+            warm = {"temperature": _WARMER * attempt, "seed": attempt}
             answer = self._completed(
-                ask, purpose, spent, max_tokens=tokens, temperature=warm, seed=attempt
+                ask, purpose, spent, again=attempt > 0, max_tokens=tokens, **warm
             )
             if (option := _named(answer.text, ask.options)) is None:
                 raise InvalidReply(f"the reply to {purpose} names none of the options")
@@ -196,7 +199,9 @@ class ServedModel:
 
     # -------------------------------------------------------------- asking
 
-    def _completed(self, ask: Ask, purpose: str, spent: _Spent, **how: Any) -> Answer:
+    def _completed(
+        self, ask: Ask, purpose: str, spent: _Spent, *, again: bool, **how: Any
+    ) -> Answer:
         """One completion, without what the server refuses to do."""
         if (size := estimate_of(ask)) > self._max_prompt_tokens:
             raise PromptTooLong(
@@ -217,7 +222,7 @@ class ServedModel:
                     raise
                 self._without.add(name)
         answer = parsed(data, ask)
-        spent.append(answer)
+        spent.append((answer, again))
         return answer
 
     def _done(self, jobs: Sequence[_Job], stage: str, purpose: str) -> tuple[list[Answer], float]:
@@ -233,9 +238,9 @@ class ServedModel:
             made = [answer for answers in spent for answer in answers]
             seconds = (time.perf_counter() - started) / max(1, len(made))
             # here, not where they were made: what keeps the accounts belongs to this thread
-            for a in made:
+            for a, again in made:
                 tokens = (a.prompt_tokens, a.cached_tokens, a.output_tokens)
-                self._account(Call(stage, purpose, *tokens, seconds, a.finish))
+                self._account(Call(stage, purpose, *tokens, seconds, a.finish, again))
         answers = []
         for outcome in outcomes:
             if isinstance(outcome, ModelFault):

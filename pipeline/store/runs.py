@@ -25,6 +25,24 @@ class Run:
     results: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Model calls added up. cached_tokens: of the prompt_tokens, those from a kept beginning.
+
+    retries: calls that were not the first of their ask. cut: replies that ended at the token cap.
+    """
+
+    stage: str
+    purpose: str
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    retries: int
+    cut: int
+    seconds: float
+
+
 class Runs:
     """The runs and model_calls tables."""
 
@@ -84,7 +102,7 @@ class Runs:
     def account(self, run: str, call: Call) -> None:
         """Record one model call."""
         self._connection.execute(
-            "INSERT INTO model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 run,
                 call.stage,
@@ -94,8 +112,34 @@ class Runs:
                 call.output_tokens,
                 call.seconds,
                 call.finish,
+                call.retry,
             ),
         )
+
+    def that_asked(self, limit: int) -> list[Run]:
+        """The newest runs that made a model call, newest first."""
+        rows = self._connection.execute(
+            """SELECT * FROM runs WHERE id IN (SELECT run FROM model_calls)
+               ORDER BY rowid DESC LIMIT ?""",
+            (limit,),
+        )
+        return [_run(row) for row in rows]
+
+    def get(self, run: str) -> Run | None:
+        """The run of that id, None if there is none."""
+        row = self._connection.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
+        return _run(row) if row else None
+
+    def costs(self, run: str) -> list[Cost]:
+        """What each purpose of each stage cost in a run, in the order they were first asked."""
+        rows = self._connection.execute(
+            """SELECT stage, purpose, count(*) AS calls, sum(prompt_tokens) AS prompt_tokens,
+                      sum(cached_tokens) AS cached_tokens, sum(output_tokens) AS output_tokens,
+                      sum(retry) AS retries, sum(finish = 'length') AS cut, sum(seconds) AS seconds
+               FROM model_calls WHERE run = ? GROUP BY stage, purpose ORDER BY min(rowid)""",
+            (run,),
+        )
+        return [Cost(**dict(row)) for row in rows]
 
     def spent(self, run: str) -> dict[str, float]:
         """What a run asked of the model: calls, prompt, cached and output tokens, seconds."""
