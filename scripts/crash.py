@@ -32,9 +32,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from pipeline import assemble
 from pipeline.config import Config, load_config
 from pipeline.history import History
 from pipeline.models import Ask
+from pipeline.publish import heal
+from pipeline.review.deciding import accept
+from tests import test_review as review
 from tests.doubles import CannedModel
 from tests.support_night import (
     CLAIMS,
@@ -46,6 +50,7 @@ from tests.support_night import (
     write_session,
     write_sessions,
 )
+from tests.support_wikify import ENGLISH, LONG, grown, same, script, tell
 
 MORROW = NIGHT + timedelta(days=1)
 GRACE = 10.0  # seconds from SIGTERM to the end of the process
@@ -60,6 +65,10 @@ _TABLES = (
     "written_sentences changes holds intents source_files watermarks attempts told led merged"
 )
 
+FOUR, FIVE = (
+    "The Lantern importer refuses files larger than 4 GB.",
+    "The Lantern importer writes a report of 5 pages.",
+)
 NEWS = {
     "keeps sessions for 90 days": [
         ("The Lantern retention job keeps sessions for 90 days.", "fact")
@@ -328,9 +337,64 @@ def _second_night() -> None:
     run_night(load_config(timezone="UTC", since_days="all"), script, at=MORROW)
 
 
+def _grown(home: Path) -> None:  # noqa: ARG001 - everything is where HOME says
+    """A long article with a repeat in it, which its user renamed and changed a figure of."""
+    config = make_vault()
+    grown(config, ENGLISH, LONG)
+    page = config.vault / "articles" / "Lantern project.md"
+    page.write_text(page.read_text().replace("larger than 2 GB", "larger than 3 GB"))
+    page.rename(page.with_name("Lantern.md"))
+    tell(config, NIGHT + timedelta(hours=10), FOUR, FIVE)
+
+
+def _grown_night() -> None:
+    """Merges the repeat, follows the rename, and answers the user's figure on the Talk page."""
+    answers = script(*ENGLISH, FOUR, FIVE, repeat=same)
+
+    def relation(ask: Ask) -> str:
+        return "updates" if "3 GB" in ask.prompt and "4 GB" in ask.prompt else "unrelated"
+
+    answers.overrides = {**answers.overrides, "synthesize/relation": relation}
+    run_night(load_config(timezone="UTC", since_days="all"), answers, at=MORROW)
+
+
+def _doubted(home: Path) -> None:
+    """An article, and news that would outdate most of it."""
+    make_vault()
+    write_session(home, *review.FIRST)
+    again = "33333333-3333-4333-8333-333333333333"
+    later = review.FIRST[2] + timedelta(hours=3)
+    write_session(home, "claude-code", again, later, review.FIRST[3][-2:])
+    run_night(load_config(timezone="UTC", since_days="all"), review.script())
+    write_session(home, *review.SECOND)
+
+
+def _doubted_night() -> None:
+    """Holds the draft."""
+    run_night(load_config(timezone="UTC", since_days="all"), review.script(), at=MORROW)
+
+
+def _held(home: Path) -> None:
+    """The draft waits."""
+    _doubted(home)
+    _doubted_night()
+
+
+def _held_day() -> None:
+    """Its user accepts it, and the night comes."""
+    config = load_config(timezone="UTC", since_days="all")
+    with assemble.reviewer(config, now=lambda: MORROW) as reviewer:
+        heal(reviewer.press, MORROW)  # as the command does
+        accept(reviewer.press.store.holds.open(), reviewer)
+    run_night(config, review.script(), at=MORROW + timedelta(days=1))
+
+
 WORLDS: dict[str, tuple[Callable[[Path], None], Callable[[], None]]] = {
     "first": (_first, _first_night),
     "second": (_second, _second_night),
+    "grown": (_grown, _grown_night),
+    "doubted": (_doubted, _doubted_night),
+    "held": (_held, _held_day),
 }
 
 
@@ -381,7 +445,9 @@ def _rows(config: Config) -> dict[str, list[str]]:
 def _plain(value: Any) -> Any:
     """The value, without what names the run where it is an object in JSON."""
     if isinstance(value, str) and value.startswith("{"):
-        return {k: v for k, v in json.loads(value).items() if k not in _NAMES_THE_RUN}
+        return _plain(json.loads(value))
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items() if k not in _NAMES_THE_RUN}
     return value
 
 

@@ -210,6 +210,7 @@ def test_nobody_has_to_listen(vault: Path, closed: str, form: list[str]) -> None
         ["--scheduled", DUE, "--dry-run"],
         ["--scheduled", DUE, "--since", "2001-02-03"],
         ["--since", "2001-02-03", "--backlog"],
+        ["--on-battery"],
         ["--since", "0001-01-01"],
         ["--stage", "no such stage"],
     ],

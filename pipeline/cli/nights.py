@@ -124,6 +124,11 @@ def synthesize(
             "--scheduled is for a whole night: it takes no --stage, --dry-run or --since",
             mend="leave --scheduled to the schedule",
         )
+    if on_battery and not scheduled:
+        raise ConfigFault(
+            "--on-battery is for --scheduled: a run by hand never asks what the machine runs on",
+            mend="leave it out",
+        )
     if since and backlog:
         raise ConfigFault(
             "--since leaves older conversations alone, and --backlog takes them",

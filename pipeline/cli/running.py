@@ -220,6 +220,8 @@ def _run(
             if log:
                 log.result(status, desk.results, spent)
                 _tell_the_users_command(config, told)
+                if log.problem not in ("", *desk.results.problems):  # it broke on the way
+                    warn(log.problem)
             if wish.as_json and status == "failed":
                 with unheard():
                     print_json(told)
