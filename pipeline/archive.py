@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from pipeline.records import Action, Conversation, Message, Role
 
 FORMAT = 1  # of the header line; raise it when a line changes its meaning
 _SUFFIX = ".jsonl.zst"
+_CONV = re.compile("[0-9a-f]{8,32}")
 _LEVEL = 3  # of compression: the next ones take twice the time for a few percent
 _PIECE = 256 * 1024  # characters handed to the compressor at a time
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
@@ -83,7 +85,9 @@ class Archive:
     def convs(self) -> list[str]:
         """Every conversation that has a file here, by source, year and month."""
         found = sorted(self.root.glob(f"*/*/*/[!.]*{_SUFFIX}"))
-        return list(dict.fromkeys(path.name.removesuffix(_SUFFIX) for path in found))
+        names = dict.fromkeys(path.name.removesuffix(_SUFFIX) for path in found)
+        # another name is a copy's, as a program that syncs folders makes one beside the file
+        return [name for name in names if _CONV.fullmatch(name)]
 
     def remove(self, conv: str) -> None:
         """Delete the conversation for good. Raises StoreFault when it cannot be deleted."""

@@ -41,7 +41,7 @@ from tests.support_night import (
     write_session,
     write_sessions,
 )
-from tests.test_rebuild import DAY, assert_silent, lose
+from tests.test_rebuild import DAY, assert_silent, contents, lose
 
 # what only the conversation says that is forgotten
 WORDS = [
@@ -526,6 +526,86 @@ def test_what_killed_commands_left_behind_goes_too(config: Config, tmp_path: Pat
     assert not [half for half in halves if half.exists()]
     assert_nowhere(config)
     assert str(unfinished(made)) in [place for place, _ in told["left"]]
+
+
+@pytest.fixture
+def hangar(config: Config, home: Path) -> Config:
+    """A third topic, named after what one conversation says; it has no article."""
+    said = [("user", "The Zeppelin hangar of Otto Brandt is leased until 2031.")]
+    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193caa", NIGHT, said)
+    script = Script(
+        overrides={
+            "cluster/name": lambda _: "Zeppelin hangar of Otto Brandt",
+            "chunk/label": lambda _: "Lease of the Zeppelin hangar of Otto Brandt",
+            "cluster/route": lambda _: "none of these",
+        }
+    )
+    run_night(config, script, at=NIGHT + DAY)
+    assert "| Zeppelin hangar of Otto Brandt |" in buckets_page(config).read_text()
+    return config
+
+
+def buckets_page(config: Config) -> Path:
+    """Where the user says of topics what they want."""
+    return config.vault / "Meta" / "Buckets.md"
+
+
+def test_a_topic_named_after_it_goes_too(hangar: Config) -> None:
+    """Nothing else was said of it: its row goes, and it does not come back."""
+    told = json.loads(
+        memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", "--json", code=9)
+    )
+    assert told["topics"] == ["Zeppelin hangar of Otto Brandt"]
+    for name, data in {**owned(hangar), **files(hangar.vault)}.items():
+        assert b"Brandt" not in data, name
+    assert_silent(hangar, at=2 * DAY)
+    assert "Harbor project" in buckets_page(hangar).read_text()
+
+
+def test_a_topic_that_the_user_wrote_of_keeps_its_row(hangar: Config) -> None:
+    """Their words stay, and are named; without --from-articles every row does."""
+    page = buckets_page(hangar)
+    row = next(line for line in page.read_text().splitlines() if "Zeppelin" in line)
+    cells = row.split("|")
+    cells[3:5] = [" airship ", " where I keep it "]
+    page.write_text(page.read_text().replace(row, "|".join(cells)))
+    run_night(hangar, at=NIGHT + DAY)
+    memory("forget", "--match", "Otto Brandt", "--yes", code=9)
+    run_night(hangar, at=NIGHT + 2 * DAY)
+    assert "where I keep it" in page.read_text()
+    told = json.loads(
+        memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", "--json", code=9)
+    )
+    assert "where I keep it" in page.read_text() and "airship" in page.read_text()
+    assert "Meta/Buckets.md" in [place for place, _ in told["left"]]
+    assert_silent(hangar, at=3 * DAY)
+
+
+def test_copies_that_a_syncing_program_made_garble_nothing(config: Config) -> None:
+    """They are no conversations and no part of the journal, and go with what is forgotten."""
+    conv = conv_of(config)
+    (archived,) = config.archive_dir.rglob(f"{conv}.jsonl.zst")
+    (written,) = journal_files(config.journal_dir)
+    for path in (archived, written):
+        for other in (" 2.jsonl.zst", ".sync-conflict-1.jsonl.zst"):
+            shutil.copy2(path, path.with_name(path.name.replace(".jsonl.zst", other)))
+    before = contents(config.store_path)
+    lose(config)
+    assert rebuild(config).problems == ()
+    assert contents(config.store_path) == before
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    assert_nowhere(config)
+
+
+def test_an_archive_file_under_another_name_is_told_of(config: Config) -> None:
+    """Its messages are not taken for those of the conversation it is named after."""
+    conv = conv_of(config)
+    (archived,) = config.archive_dir.rglob(f"{conv}.jsonl.zst")
+    shutil.copy2(archived, archived.with_name("0badc0de.jsonl.zst"))
+    before = contents(config.store_path)
+    lose(config)
+    assert any("0badc0de" in problem for problem in rebuild(config).problems)
+    assert contents(config.store_path) == before
 
 
 def test_copies_of_a_killed_dry_run_are_named(

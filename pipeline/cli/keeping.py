@@ -136,6 +136,8 @@ def _say_plan(plan: Plan, *, from_articles: bool) -> None:
         say("  these pages stay as they are; add --from-articles to strike that out of them")
     for commit in plan.commits:
         say(f"commit {commit.sha[:10]} {commit.subject}")
+    for topic in sorted(plan.topics):
+        say(f"the topic {topic!r}, of which nothing else was said")
     for path in plan.deleted:
         say(f"deleted with it: {path}")
 
@@ -145,6 +147,7 @@ def _plan_as_json(plan: Plan) -> dict[str, Any]:
         "conversations": plan.convs,
         "pages": {cited.path: list(cited.sentences) for cited in plan.pages},
         "commits": [commit.sha for commit in plan.commits],
+        "topics": sorted(plan.topics),
         "deleted": [str(path) for path in plan.deleted],
     }
 

@@ -34,6 +34,7 @@ from pipeline.projects import Projects
 from pipeline.publish import Press, digest, heal, publish
 from pipeline.records import Conversation
 from pipeline.store import Store
+from pipeline.store.journal import journal_files
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.vault import ChangedUnderneath, Vault
 
@@ -58,12 +59,14 @@ class Wanted:
 class Plan:
     """What `forget` would do. others: what is out of the store already, as after a kill.
 
-    pages, commits: what of the vault tells of it. deleted: files of ours that go whole.
+    pages, commits: what of the vault tells of it. topics: those without an article of which nothing
+    else was said. deleted: files of ours that go whole.
     """
 
     conversations: tuple[Conversation, ...]
     others: tuple[str, ...]
     pages: tuple[Cited, ...]
+    topics: frozenset[str]
     commits: tuple[Commit, ...]
     deleted: tuple[Path, ...]
     needles: Needles
@@ -127,6 +130,7 @@ class Forgetter:
             conversations=tuple(one for one in found if one is not None),
             others=tuple(conv for conv in convs if self._store.conversations.find(conv) is None),
             pages=tuple(citing(self._config.vault, convs, needles)),
+            topics=forgetting.topics_of(convs),
             commits=tuple(commits),
             deleted=tuple(self._whole_files(convs)),
             needles=needles,
@@ -199,11 +203,14 @@ class Forgetter:
     def _whole_files(self, convs: Sequence[str]) -> Iterator[Path]:
         """What cannot be changed in part: damaged files, and databases that were moved aside."""
         yield from sorted(self._config.cache_dir.glob(f"{self._config.store_path.name}{BEFORE}*"))
-        yield from sorted(self._config.journal_dir.glob("*.damaged"))
+        journal, archive = self._config.journal_dir, self._config.archive_dir
+        # beside the damaged ones copies, as a program that syncs folders makes them
+        yield from sorted(set(journal.glob("*.zst*")) - set(journal_files(journal)))
         for conv in convs:
-            yield from sorted(self._config.archive_dir.rglob(f"{conv}.*.damaged"))
+            beside = set(archive.rglob(f"{conv}[!0-9a-f]*"))
+            yield from sorted(beside - set(archive.rglob(f"{conv}.jsonl.zst")))
         # what was killed left it behind, and whoever holds the lock is alone with it
-        yield from sorted(self._config.archive_dir.rglob(".*.part"))
+        yield from sorted(archive.rglob(".*.part"))
         yield from sorted((self._config.cache_dir / REBUILDING).glob("*"))
         yield from left_unrestored(self._config)
         yield from sorted((self._config.vault / ".git" / "nightly-memory").glob("page-*"))
@@ -284,7 +291,9 @@ class Forgetter:
                 after = strike_lines(text, plan.convs, plan.needles.said, told.__contains__)
             else:
                 # a line of the changelog tells of more than one conversation: only what quotes goes
-                after = strike_lines(text, plan.convs, plan.needles.said, plan.needles.said)
+                after = strike_lines(
+                    text, plan.convs, plan.needles.said, plan.needles.said, plan.topics
+                )
             if after == text:
                 return
             self._store.forgetting.cut_down(folding.stem)

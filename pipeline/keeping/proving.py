@@ -73,7 +73,7 @@ def left_outside(
     for path in walk(config.vault, (config.vault / ".git", *own_folders(config))):
         name = path.relative_to(config.vault).as_posix()
         with suppress(OSError):  # somebody else's, who may have it closed
-            if name in read or path.is_symlink() or path.stat().st_size > _MOST:
+            if name in read or not path.is_file() or path.stat().st_size > _MOST:
                 continue
             if needles.in_file(path):
                 yield name, "it quotes the conversation, and is not ours: see to it by hand"

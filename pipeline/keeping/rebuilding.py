@@ -154,7 +154,10 @@ def _replay(store: Store, config: Config, found: _Findings) -> None:
 def _read_archive(store: Store, archive: Archive, found: _Findings, *, dry_run: bool) -> None:
     for conv in archive.convs():
         try:
-            store.restoring.conversation(*archive.read(conv))
+            conversation, messages = archive.read(conv)
+            if conversation.conv != conv:
+                raise StoreFault(f"the archive file of conv:{conv} is of conv:{conversation.conv}")
+            store.restoring.conversation(conversation, messages)
         except StoreFault as fault:
             found.problems.append(str(fault))
             if not dry_run:

@@ -55,25 +55,43 @@ def strike(
     return Struck(after, tuple(gone), tuple(kept))
 
 
-def strike_lines(text: str, convs: Collection[str], said: Callable[[str], bool], ours: Ours) -> str:
+def strike_lines(
+    text: str,
+    convs: Collection[str],
+    said: Callable[[str], bool],
+    ours: Ours,
+    topics: Collection[str] = (),
+) -> str:
     """A page that is a list of lines of ours without those that quote what is forgotten.
 
     Titles of the conversations go, and what stands in the cells of a table beside its first: never
-    the row, without which the topic would be written there anew. ours: whether a line, as read and
-    without its bullet, was written by the pipeline.
+    the row, without which the topic would be written there anew, but those of `topics`, which go
+    unless more than a name is left of them. ours: whether a line, as read and without its bullet,
+    was written by the pipeline.
     """
-    return "".join(_struck(line, convs, said, ours) for line in text.splitlines(keepends=True))
+    lines = text.splitlines(keepends=True)
+    return "".join(_struck(line, convs, said, ours, topics) for line in lines)
 
 
-def _struck(line: str, convs: Collection[str], said: Callable[[str], bool], ours: Ours) -> str:
+def _struck(
+    line: str,
+    convs: Collection[str],
+    said: Callable[[str], bool],
+    ours: Ours,
+    topics: Collection[str],
+) -> str:
     def quotes(part: str) -> bool:
         return said(part) or said(reading(part))
 
     for conv in convs:
         line = re.sub(rf'(`conv:{conv}` \([^()"\r\n]*), "[^"\r\n]*"\)', r"\1)", line)
     if line.startswith("|"):
-        cells = line.split("|")
-        return "|".join(" " if quotes(cell) and n > 1 else cell for n, cell in enumerate(cells))
+        name, *cells = line.split("|")[1:]
+        left = [" " if quotes(cell) else cell for cell in cells]
+        # with words of the user's in it the row stays, and the topic is made anew of it
+        if reading(name).strip() in topics and not "".join(left[:-2]).strip():
+            return ""
+        return "|".join(["", name, *left])
     entry = reading(line.strip().removeprefix("- "))
     return "" if (quotes(line) or any(f"conv:{c}" in line for c in convs)) and ours(entry) else line
 

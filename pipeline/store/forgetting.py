@@ -74,6 +74,16 @@ class Forgetting:
             or ("/" not in folder and row["project"].rpartition("/")[2] == folder)
         ]
 
+    def topics_of(self, convs: Collection[str]) -> frozenset[str]:
+        """Buckets without an article in which there is nothing but these conversations."""
+        rows = self._connection.execute(
+            """SELECT bucket, conv FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
+               JOIN buckets ON buckets.name = bucket
+               WHERE article = '' AND state = 'captured'"""
+        ).fetchall()
+        others = {row["bucket"] for row in rows if row["conv"] not in convs}
+        return frozenset(row["bucket"] for row in rows) - others
+
     def texts(self, convs: Sequence[str]) -> list[str]:
         """Every text that is of these conversations or was made of them alone."""
         found: list[str] = []
@@ -148,7 +158,7 @@ class Forgetting:
         is still the article's, and stays known as written by us.
         """
         with transaction(self._connection):
-            chunks = self._chunks(convs)
+            chunks, topics = self._chunks(convs), self.topics_of(convs)
             self._erase_holds(chunks, convs, said)
             self._erase_written(said, standing)
             self._erase_reports(chunks, convs, said)
@@ -164,6 +174,12 @@ class Forgetting:
                     "UPDATE source_files SET conv = NULL WHERE conv = ?", (conv,)
                 )
                 self._connection.execute("DELETE FROM conversations WHERE conv = ?", (conv,))
+            # named after what was said there, and once empty only that name is left of them
+            self._connection.executemany(
+                """DELETE FROM buckets WHERE name = ?1 AND NOT EXISTS (
+                       SELECT 1 FROM buckets AS other WHERE other.merged_into = ?1)""",
+                [(topic,) for topic in topics],
+            )
 
     def cut_down(self, stem: str) -> None:
         """The article is about to be cut on purpose: how long it was is no measure any more."""
