@@ -21,7 +21,10 @@ from pipeline.project.place import VARIABLE, Place, find
 
 _MOST = 8_000_000  # bytes of an event that are looked at; more is some tool's output
 _PATIENCE = 0.4  # seconds to wait for another's write; then the steps are kept in a file
+_GLANCE = 0.1  # seconds to wait for a look at it; a writer keeps nobody from reading
+_DRAINED = 50  # files of what waited, so that nobody waits for all of them
 _LOG_BYTES = 256_000
+_LOGGED = 2000  # characters of a line
 _FOREIGN = (
     "anvil-memory: this project's memory was not begun on this machine, or it was moved; "
     "`anvil-memory init` has it used."
@@ -85,7 +88,7 @@ def _is_ours(place: Place, environ: Mapping[str, str], settings: machine.Setting
 
 
 def read(stream: BinaryIO) -> dict[str, Any]:
-    """The event; of one that is too long or cut off, the fields before the break."""
+    """The event; of one that is too long, cut off or too deep, what comes before the break."""
     data = stream.read(_MOST)
     if len(data) == _MOST:
         while stream.read(1_000_000):  # an agent that cannot write all of it may complain
@@ -93,34 +96,13 @@ def read(stream: BinaryIO) -> dict[str, Any]:
     text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     try:
         whole = json.loads(text)
-    except ValueError:
-        whole = _fields(text)
+    except (ValueError, RecursionError):
+        from pipeline.project.broken import before_the_break
+
+        whole = before_the_break(text)
     if not isinstance(whole, dict):
         raise ValueError("the event is no JSON object")
     return whole
-
-
-def _fields(text: str) -> dict[str, Any]:
-    decoder = json.JSONDecoder(strict=False)
-    found: dict[str, Any] = {}
-    at = 1
-    try:
-        while text[0] == "{":
-            at = _past(text, at, ", \t\r\n")
-            name, at = decoder.raw_decode(text, at)
-            at = _past(text, at, ": \t\r\n")
-            found[str(name)], at = decoder.raw_decode(text, at)
-    except (ValueError, IndexError):
-        pass
-    if not found:
-        raise ValueError("the event is no JSON object")
-    return found
-
-
-def _past(text: str, at: int, signs: str) -> int:
-    while text[at] in signs:
-        at += 1
-    return at
 
 
 def _write(
@@ -136,7 +118,7 @@ def _write(
     if not todo and not spool.waiting(place.database):
         return
     try:
-        write(place.database, clean, todo, patience=_PATIENCE)
+        write(place.database, clean, todo, patience=_PATIENCE, most=_DRAINED)
     except StoreFault as fault:
         kept = bool(todo) and spool.keep(place.database, cleaned(todo, clean), at)
         _note(f"{event}: {fault}" + ("; kept to be written later" if kept else ""), settings)
@@ -186,7 +168,7 @@ def _context(source: Any, place: Place, settings: machine.Settings) -> str:
     from pipeline.project.searching import Filters
     from pipeline.project.store import ProjectStore
 
-    store = ProjectStore(place.database, str, patience=_PATIENCE)
+    store = ProjectStore(place.database, str, patience=_GLANCE)
     try:
         with store.guarded():
             found = articles(settings.cache_dir, settings.vault, place.root, 5)
@@ -205,12 +187,15 @@ def _log(line: str, environ: Mapping[str, str]) -> None:
 def _note(line: str, settings: machine.Settings) -> None:
     """Note a fault; a log that cannot be written is none of the session's business."""
     with suppress(OSError):
+        from pipeline.project.cleaning import cleaner
+
+        line = cleaner(settings.redaction)(line[:_LOGGED])  # it may quote what was sent
         folder = settings.cache_dir
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / "hook.log"
         if path.is_file() and path.stat().st_size > _LOG_BYTES:
             path.replace(folder / "hook.log.1")
-        told = " ".join(line.encode("utf-8", "replace").decode()[:2000].split())
+        told = " ".join(line.encode("utf-8", "replace").decode().split())
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(opened, "a", encoding="utf-8") as file:

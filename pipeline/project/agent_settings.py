@@ -47,7 +47,7 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise _unusable(path, str(error)) from error
     try:
-        said = json.loads(text) if text.strip() else {}
+        said = _said(text)
     except ValueError as error:
         raise _unusable(path, str(error)) from error
     if not isinstance(said, dict) or not isinstance(said.get("hooks", {}), dict):
@@ -89,7 +89,7 @@ def without_ours(text: str, said: Mapping[str, Any]) -> str:
 def diff(path: Path, before: str, after: str) -> list[str]:
     """The change as a unified diff, lines without their ends."""
     return [
-        line.rstrip("\n")
+        line.rstrip("\r\n")
         for line in unified_diff(
             before.splitlines(keepends=True), after.splitlines(keepends=True), str(path), str(path)
         )
@@ -161,7 +161,7 @@ def _put(text: str, said: Mapping[str, Any], hooks: Mapping[str, list[Any]]) -> 
     step = indent[1] if indent else "  "
     try:
         changed = _in_place(text, said.get("hooks", {}), hooks, step)
-        if json.loads(changed) == wanted:
+        if _said(changed) == wanted:
             return changed
     except (ValueError, IndexError):
         pass  # written in a way that nobody writes settings
@@ -177,16 +177,17 @@ def _in_place(
         return json.dumps(value, indent=step, ensure_ascii=False)
 
     top = text.index("{")
-    found = [part.name for part in parts(text, top)[0]]
-    if "hooks" not in found:
+    found = [number for number, part in enumerate(parts(text, top)[0]) if part.name == "hooks"]
+    if not found:
         entry = f'"hooks": {shown(new)}'
         return with_one_more(text, top, entry, step, 1) if new else text
     if not new:
-        return without(text, top, found.index("hooks"))
-    at = parts(text, top)[0][found.index("hooks")].value
+        return without(text, top, found[-1])
+    at = parts(text, top)[0][found[-1]].value
     for event in dict.fromkeys([*old, *new]):
         members = parts(text, at)[0]
-        place = next((n for n, part in enumerate(members) if part.name == event), None)
+        named = [number for number, part in enumerate(members) if part.name == event]
+        place = named[-1] if named else None  # of a name that stands twice the last one counts
         if place is None:
             text = with_one_more(text, at, f"{shown(event)}: {shown(new[event])}", step, 2)
         elif event not in new:
@@ -200,6 +201,12 @@ def _in_place(
             for group in new[event][len(kept) :]:
                 text = with_one_more(text, value, shown(group), step, 3)
     return text
+
+
+def _said(text: str) -> Any:
+    """What the text says; some editors put a mark before it."""
+    bare = text.removeprefix("\ufeff")
+    return json.loads(bare) if bare.strip() else {}
 
 
 def _unusable(path: Path, reason: str) -> ConfigFault:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
-from pipeline.errors import StoreFault
-from pipeline.sqlite import reading
-
+_PATIENCE = 0.1  # seconds; a session waits
 _QUERY = """
 SELECT folded.article, count(DISTINCT folded.chunk_id) AS pieces, max(said.updated_at) AS last
 FROM synthesized_bucket_chunks AS folded
@@ -28,9 +28,12 @@ def articles(cache_dir: Path, vault: Path, root: Path, limit: int) -> list[Mappi
     if not store.is_file():
         return []
     try:
-        with reading(store) as connection:
+        with closing(
+            sqlite3.connect(f"{store.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE)
+        ) as connection:
+            connection.execute("PRAGMA query_only=ON")
             rows = connection.execute(_QUERY, (str(root), limit)).fetchall()
-    except StoreFault:
+    except sqlite3.Error:
         return []
     found = ((stem, vault / "articles" / f"{stem}.md") for stem, *_ in rows)
     return [{"article": stem, "path": str(path)} for stem, path in found if path.is_file()]

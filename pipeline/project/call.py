@@ -9,10 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.errors import StoreFault
+from pipeline.errors import ConfigFault, StoreFault
 from pipeline.project import machine, place, spool, times
 from pipeline.project.store import PATIENCE, ProjectStore
 from pipeline.project.vocabulary import TYPES, Clean
+
+_LARGEST = 2**53  # a larger number is none that SQLite and every reader of JSON know
 
 
 class Flag(NamedTuple):
@@ -125,7 +127,7 @@ class Call:
             from pipeline.project.steps import write
 
             with suppress(StoreFault):
-                write(self.place.database, self.clean, [], patience=PATIENCE)
+                write(self.place.database, self.clean, [], patience=PATIENCE, most=spool.MOST)
 
 
 class Command(NamedTuple):
@@ -143,6 +145,12 @@ class Command(NamedTuple):
 
     def carry_out(self, call: Call) -> Answer:
         """Do it. Raises MemoryFault."""
+        for flag in self.flags:
+            given = call[flag.key]
+            if flag.kind is int and given is not None and abs(given) > _LARGEST:
+                raise ConfigFault(
+                    f"{flag.name} cannot be {given}", mend=f"it is a number up to {_LARGEST}"
+                )
         module, _, function = self.run.partition(".")
         answer = getattr(import_module(f"pipeline.project.{module}"), function)(call)
         assert isinstance(answer, Answer)

@@ -156,8 +156,10 @@ def files_in_progress(given: Any) -> Sequence[FileInProgress]:
         if isinstance(one, str):
             files.append(FileInProgress(one))
         elif isinstance(one, dict) and isinstance(one.get("path"), str):
-            lines = one.get("lines", "")
-            told = "-".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
+            lines = one.get("lines") or ""
+            if isinstance(lines, dict):
+                raise ValueError(f"the lines {json.dumps(lines)} are neither a text nor a list")
+            told = "-".join(map(str, lines)) if isinstance(lines, list) else str(lines)
             files.append(FileInProgress(one["path"], told))
         else:
             raise ValueError(f"{json.dumps(one)} names no path")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import SourceFault, StoreFault
-from pipeline.project import times
+from pipeline.project import place, times
 from pipeline.sqlite import reading
 
 Row = dict[str, Any]
@@ -32,7 +32,7 @@ def default_database(environ: Mapping[str, str], home: Path) -> Path:
             folder = env.get("CLAUDE_MEM_DATA_DIR")
         except (OSError, ValueError, AttributeError):
             folder = None
-    return (Path(folder).expanduser() if isinstance(folder, str) else home / ".claude-mem") / _FILE
+    return (place.user_path(folder) if isinstance(folder, str) else home / ".claude-mem") / _FILE
 
 
 def rows(path: Path, project: str = "") -> Iterator[tuple[str, Row]]:

@@ -19,8 +19,9 @@ _TESTS = re.compile(
     r"(?: -\S{1,40}){0,4} (?:run )?(?:tests?|verify))\b"
 )
 _FAILED = re.compile(
-    r"^.*\b(?:[1-9]\d* (?:failed|failing|errors?)|FAILED|FAIL:|--- FAIL|Tests failed|"
-    r"test result: FAILED)\b.*$",
+    r"^(?:.*\b(?:[1-9]\d{0,6} (?:failed|failing|failures?|errors?)\b|FAILED\b|FAIL: |"
+    r"Tests failed\b).*|"
+    r"[ \t]{0,40}--- FAIL: .*|FAIL[ \t]+\S.*)$",
     re.MULTILINE,
 )
 # What compilers, interpreters and tools put before what is wrong, each at the start of a line.
@@ -37,7 +38,7 @@ _ERROR = re.compile(
 )
 _NAMES_ALONE = re.compile(r"\w{0,80}(?:Error|Exception):?|thread '.*' panicked at .*:")
 _COMMIT = re.compile(
-    r"\bgit\b[^\n;&|]{0,80}?\bcommit\b[^\n]*?(?:-\w*m|--message)[ =]?"
+    r"\bgit\b[^\n;&|]{0,80}?\bcommit\b[^\n]{0,300}?(?:-\w*m|--message)[ =]?"
     r"(?:\"\$\(cat <<-?\s*['\"]?EOF['\"]?\s*\n(?P<here>[^\n]+)|\"(?P<double>[^\"\n]+)|"
     r"'(?P<single>[^'\n]+))"
 )

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from pipeline.errors import ConfigFault
-from pipeline.project import agent_settings
+from pipeline.project import agent_settings, place
 from pipeline.project.call import Answer, Call
 from pipeline.project.vocabulary import AGENTS, HOOK_ACTIONS, HOOK_SCOPES, one_of
 
@@ -17,6 +17,8 @@ def hooks(call: Call) -> Answer:
     """Put our hooks into the agent's settings, take them out, or say whether they are there."""
     action = one_of("the action", call["action"], HOOK_ACTIONS)
     one_of("--agent", call["agent"] or AGENTS[0], AGENTS)
+    if action == "status" and call["dry_run"]:
+        raise ConfigFault("--dry-run does not belong to status", mend="leave it out")
     scope = one_of("--scope", call["scope"] or HOOK_SCOPES[0], HOOK_SCOPES)
     path = _settings_file(call, scope)
     before, said = agent_settings.read(path)
@@ -45,7 +47,7 @@ def hooks(call: Call) -> Answer:
 def _settings_file(call: Call, scope: str) -> Path:
     if scope == "user":
         named = call.environ.get("CLAUDE_CONFIG_DIR")
-        return (Path(named).expanduser() if named else call.home / ".claude") / "settings.json"
+        return (place.user_path(named) if named else call.home / ".claude") / "settings.json"
     folder = Path(call.place.worktree or call.place.root) / ".claude"
     return folder / ("settings.json" if scope == "project" else "settings.local.json")
 
@@ -70,6 +72,8 @@ def _write(path: Path, before: str, after: str) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.is_file() else 0o600
+        if not mode & 0o222:
+            raise ConfigFault(f"{path} is read-only", mend="have it writable, then try again")
         draft.write_bytes(after.encode())
         draft.chmod(mode)
         if agent_settings.read(path)[0] != before:

@@ -56,16 +56,17 @@ def without(text: str, at: int, index: int) -> str:
 
 
 def with_one_more(text: str, at: int, entry: str, step: str, depth: int) -> str:
-    """The text with a part more at the end of what opens at `at`.
+    """The text with a part more at the end of what opens at `at`, in lines that end as its own do.
 
     entry: the part as `json.dumps` writes it with `step` as indentation. depth: how deep its parts
     stand, 1 for those of the outermost.
     """
     found, close = parts(text, at)
-    pad = "\n" + step * depth
+    newline = "\r\n" if "\r\n" in text else "\n"
+    pad = newline + step * depth
     shifted = entry.replace("\n", pad)
     if not found:
-        return f"{text[: at + 1]}{pad}{shifted}\n{step * (depth - 1)}{text[close:]}"
+        return f"{text[: at + 1]}{pad}{shifted}{newline}{step * (depth - 1)}{text[close:]}"
     end = found[-1].end
     return f"{text[:end]},{pad}{shifted}{text[end:]}"
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.project.place import user_path
+
 _APP = "nightly-memory"
 _PREFIX = "MEMORY_"
 _REGISTER = "projects.txt"
@@ -85,7 +87,7 @@ def registered(data_dir: Path) -> list[Path]:
 def _file(environ: Mapping[str, str], home: Path, ignored: list[str]) -> dict[str, Any]:
     named = environ.get(f"{_PREFIX}CONFIG")
     path = (
-        Path(named).expanduser()
+        user_path(named)
         if named
         else _xdg("XDG_CONFIG_HOME", environ, home / ".config") / "config.toml"
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pipeline.errors import ConfigFault
-from pipeline.project import claude_mem, transfer
+from pipeline.project import claude_mem, place, transfer
 from pipeline.project.call import Answer, Call
 from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
@@ -30,7 +30,7 @@ def export(call: Call) -> Answer:
         if not call["output"]:
             sys.stdout.writelines(pieces)
             return Answer(None, [], written=True)
-        path = call.cwd / Path(call["output"]).expanduser()
+        path = call.cwd / place.user_path(call["output"])
         _write(path, pieces)
         counts = store.stats()
     return Answer(
@@ -70,7 +70,7 @@ def _incoming(call: Call) -> tuple[Path, Iterator[tuple[str, transfer.Row]]]:
             )
         named = call["db"]
         path = (
-            call.cwd / Path(named).expanduser()
+            call.cwd / place.user_path(named)
             if named
             else claude_mem.default_database(call.environ, call.home)
         )
@@ -84,7 +84,7 @@ def _incoming(call: Call) -> tuple[Path, Iterator[tuple[str, transfer.Row]]]:
     for name in ("db", "project"):
         if call[name]:
             raise ConfigFault(f"--{name} belongs to --from", mend="give --from claude-mem too")
-    path = call.cwd / Path(call["file"]).expanduser()
+    path = call.cwd / place.user_path(call["file"])
     return path, transfer.read(path)
 
 

@@ -5,6 +5,7 @@ Git's own files are read; no process is started.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -35,10 +36,15 @@ class Place(NamedTuple):
         return self.root.name
 
     def relative(self, path: str) -> str:
-        """A file's path from the worktree or the project's folder; as given if it is elsewhere."""
-        for folder in (self.worktree, str(self.root)):
-            if folder and path.startswith(f"{folder}/"):
-                return path[len(folder) + 1 :]
+        """A file's path from the worktree or the project's folder; as given if it is elsewhere.
+
+        Agents name files by the path they were started in, which may lead through links.
+        """
+        real = os.path.realpath(path) if path.startswith("/") and "\0" not in path else path
+        for name in (path, real):
+            for folder in (self.worktree, str(self.root)):
+                if folder and name.startswith(f"{folder}/"):
+                    return name[len(folder) + 1 :]
         return path
 
 
@@ -70,14 +76,14 @@ def find(cwd: Path, environ: Mapping[str, str], home: Path) -> Place:
         repository = _repository(folder)
         nearest = nearest or repository
         owners = (folder, repository.root) if repository else (folder,)
-        root = next((one for one in owners if _is_file(one / FOLDER / FILE)), None)
+        root = next((one for one in owners if is_file(one / FOLDER / FILE)), None)
         if root:
             break
     root = root or (nearest.root if nearest else here)
     named = environ.get(VARIABLE)
     return Place(
         root=root,
-        database=Path(named).expanduser().absolute() if named else root / FOLDER / FILE,
+        database=user_path(named).absolute() if named else root / FOLDER / FILE,
         worktree=str(nearest.top) if nearest else "",
         branch=_branch(nearest.git) if nearest else "",
         exclude=nearest.common / "info" / "exclude" if nearest else None,
@@ -105,15 +111,23 @@ def is_tracked(place: Place) -> bool:
 def is_there(place: Place, path: str) -> bool:
     """Whether a file that was noted by its path in the project still is."""
     return any(
-        _is_file(folder / path) for folder in (Path(place.worktree or place.root), place.root)
+        is_file(folder / path) for folder in (Path(place.worktree or place.root), place.root)
     )
+
+
+def user_path(text: str) -> Path:
+    """A path as a user names it: `~` is a home folder, and that of nobody a name like others."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 def _repository(folder: Path) -> _Repository | None:
     git = folder / ".git"
-    if _is_file(git / "HEAD"):
+    if is_file(git / "HEAD"):
         return _Repository(folder, git, git)
-    pointer = _text(git) if _is_file(git) else ""
+    pointer = _text(git) if is_file(git) else ""
     if not pointer.startswith("gitdir:"):
         return None
     actual = (folder / pointer.removeprefix("gitdir:").strip()).resolve()
@@ -127,7 +141,8 @@ def _branch(git: Path) -> str:
     return name if name != head else ""
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether a file is there, also for a name that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):  # nobody may look, or no path can be so long

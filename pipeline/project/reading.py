@@ -68,6 +68,11 @@ def timeline(call: Call) -> Answer:
         raise ConfigFault(
             "a timeline is that of one thing", mend="give one of --anchor, --issue and --file"
         )
+    for name in ("before", "after"):
+        if call[name] is not None and not call["anchor"]:
+            raise ConfigFault(
+                f"--{name} belongs to --anchor", mend="give --anchor, or leave it out"
+            )
     with call.reading() as store:
         if call["anchor"]:
             (anchor,) = ids([call["anchor"]])

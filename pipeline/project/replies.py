@@ -12,6 +12,7 @@ from typing import NamedTuple
 NEXT = "Next: "  # opens the line of a session's summary that tells of it
 _LOOK = 20_000  # characters of a reply, at its end
 _ITEMS = 5  # of a list
+_LIST = 2000  # characters of a list
 _SHORT = 300  # characters of what is told
 _FOLLOWING = (
     r"next(?: up| steps?)?|what'?s next|remaining(?: work| steps?| tasks?)?|still (?:to do|open)|"
@@ -61,10 +62,10 @@ def of_summary(summary: str) -> str:
 
 
 def _last(opening: re.Pattern[str], text: str) -> str:
-    found = ""
-    for match in opening.finditer(text):
-        found = match[1].strip() or _listed(text[match.end() :]) or found
-    return _joined([found]) if found else ""
+    for match in reversed([*opening.finditer(text)]):
+        if found := match[1].strip() or _listed(text[match.end() :][:_LIST]):
+            return _joined([found])
+    return ""
 
 
 def _listed(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pipeline.errors import ConfigFault
@@ -14,7 +15,7 @@ _TERM = re.compile(r'"(?P<phrase>[^"]*)"(?P<any>\*?)|(?P<word>[^\s"]+)')
 _SPOKEN = re.compile(r"\w")
 _WORDS = 32  # of a query at most; more would only be the text of an observation itself
 _CANDIDATES = 200  # of the best matches so many are ranked by age too
-_RANKED = 4000  # of the matches at most, the newest; more are so many that age decides anyway
+_RANKED = 2500  # of the matches at most, the newest; more are so many that age decides anyway
 _HALF_LIFE = 60 * times.DAY
 _AGE_WEIGHT = 0.4  # of the score at most, for what is very old
 
@@ -108,7 +109,7 @@ def search(
         if not found and wanted:
             found = _candidates(connection, expression(query, " OR "), filters)
     now = clock()
-    scored = [(_score(row["rank"], now - row["at"]), row["at"], row["id"]) for row in found]
+    scored = [(_score(rank, now - at), at, identity) for identity, rank, at in found]
     best = sorted(scored, reverse=True)[:limit]
     rows = {
         row["id"]: row
@@ -129,30 +130,35 @@ def search(
     ]
 
 
-def _candidates(connection: sqlite3.Connection, wanted: str, filters: Filters) -> list[sqlite3.Row]:
-    """The matches with the best ranks, as id, rank and at."""
+def _candidates(
+    connection: sqlite3.Connection, wanted: str, filters: Filters
+) -> Sequence[tuple[int, float, int]]:
+    """The matches with the best ranks, as id, rank and time."""
     if filters != Filters():
         where, values = filters.sql()
-        return connection.execute(
+        rows = connection.execute(
             f"""SELECT o.id, f.rank, o.created_at_epoch AS at
                 FROM observations_fts AS f JOIN observations AS o ON o.id = f.rowid
                 WHERE observations_fts MATCH ? AND {where}
                 ORDER BY f.rank, at DESC LIMIT ?""",
             (wanted, *values, _CANDIDATES),
-        ).fetchall()
-    # Ranking costs far more than finding, and a word that is everywhere ranks nothing.
-    oldest = connection.execute(
-        """SELECT rowid FROM observations_fts WHERE observations_fts MATCH ?
-           ORDER BY rowid DESC LIMIT 1 OFFSET ?""",
+        )
+        return [(row["id"], row["rank"], row["at"]) for row in rows]
+    # Ranking costs far more than finding, and a word that is everywhere ranks nothing. Asked for in
+    # order of id, a row is ranked when it is taken, and no more are than are taken.
+    newest = connection.execute(
+        """SELECT rowid, rank FROM observations_fts WHERE observations_fts MATCH ?
+           ORDER BY rowid DESC LIMIT ?""",
         (wanted, _RANKED),
-    ).fetchone()
-    return connection.execute(
-        """SELECT f.id, f.rank, o.created_at_epoch AS at FROM (
-               SELECT rowid AS id, rank FROM observations_fts
-               WHERE observations_fts MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?) AS f
-           JOIN observations AS o ON o.id = f.id""",
-        (wanted, oldest[0] if oldest else 0, _CANDIDATES),
     ).fetchall()
+    best = sorted((row["rank"], -row["rowid"]) for row in newest)[:_CANDIDATES]
+    ranks = {-number: rank for rank, number in best}
+    told = connection.execute(
+        f"""SELECT id, created_at_epoch AS at FROM observations
+            WHERE id IN ({", ".join("?" * len(ranks))})""",
+        [*ranks],
+    )
+    return [(row["id"], ranks[row["id"]], row["at"]) for row in told]
 
 
 def _score(rank: float, age: int) -> float:

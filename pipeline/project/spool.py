@@ -9,11 +9,12 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 Step = dict[str, Any]
-_MOST = 5000  # files; more means that nobody will ever write them
+MOST = 5000  # files; more means that nobody will ever write them
 _STALE = 60.0  # seconds after which a claim is that of a call that was killed
 
 
@@ -26,7 +27,7 @@ def keep(database: Path, steps: list[Step], clock: int) -> bool:
     """Keep cleaned steps; False when too many wait already. Raises OSError. clock: milliseconds."""
     folder = folder_of(database)
     folder.mkdir(mode=0o700, exist_ok=True)
-    if sum(1 for _ in folder.iterdir()) >= _MOST:
+    if sum(1 for _ in folder.iterdir()) >= MOST:
         return False
     name = f"{clock}-{time.time_ns()}-{os.getpid()}"
     draft = folder / f".{name}"
@@ -45,7 +46,7 @@ def waiting(database: Path) -> bool:
         return False
 
 
-def claim(database: Path, most: int = 200) -> Iterator[tuple[Path, list[Step]]]:
+def claim(database: Path, most: int) -> Iterator[tuple[Path, list[Step]]]:
     """Files with their steps, the oldest first; each is the caller's to `done` or `give_back`."""
     now = time.time()
     try:
@@ -54,20 +55,34 @@ def claim(database: Path, most: int = 200) -> Iterator[tuple[Path, list[Step]]]:
         return
     for path in names[:most]:
         try:
-            if path.suffix == ".taken" and now - path.stat().st_mtime > _STALE:
+            left = now - path.stat().st_mtime > _STALE
+            if path.suffix == ".taken" and left:
                 taken = path.with_suffix(f".{os.getpid()}.taken")
+            elif path.name.startswith(".") and left:  # killed before it was named
+                taken = path.with_name(f"{path.name[1:]}.taken")
             elif path.suffix == ".json" and not path.name.startswith("."):
                 taken = path.with_suffix(".taken")
             else:
                 continue
             path.rename(taken)
             os.utime(taken)
-            steps = json.loads(taken.read_text("utf-8"))
+            text = taken.read_text("utf-8", errors="replace")
         except OSError:  # another call was quicker
             continue
-        except ValueError:
-            steps = []
-        yield taken, steps if isinstance(steps, list) else []
+        yield taken, _whole(text)
+
+
+def _whole(text: str) -> list[Step]:
+    """The steps in a file; of one that was cut off those before the break."""
+    decoder = json.JSONDecoder()
+    found: list[Step] = []
+    at = 1 if text.startswith("[") else len(text)
+    with suppress(ValueError, RecursionError):
+        while at < len(text):
+            step, at = decoder.raw_decode(text, at)
+            found.append(step)
+            at += len(", ")  # as it is written here
+    return found
 
 
 def done(taken: Path) -> None:

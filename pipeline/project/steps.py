@@ -99,14 +99,19 @@ def cleaned(value: Any, clean: Clean) -> Any:
     return value
 
 
-def write(database: Path, clean: Clean, given: Sequence[Step], *, patience: float) -> None:
-    """Write what waits and then the given steps. Raises StoreFault, and then none is written."""
+def write(
+    database: Path, clean: Clean, given: Sequence[Step], *, patience: float, most: int
+) -> None:
+    """Write what waits and then the given steps. Raises StoreFault, and then none is written.
+
+    patience: seconds to wait for others. most: files of what waits; the rest waits on.
+    """
     moment = _Moment()
     store = ProjectStore(database, clean, patience=patience, clock=moment)
     claimed = []
     try:
         with store.transaction():
-            for taken, waited in spool.claim(database) if spool.waiting(database) else ():
+            for taken, waited in spool.claim(database, most) if spool.waiting(database) else ():
                 claimed.append(taken)
                 for step in waited:
                     # a step that cannot be written now never can be, and would keep the rest back

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EROFS
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,8 @@ class ProjectStore:
                     f"INSERT INTO {table}_fts ({table}_fts, rank) VALUES ('integrity-check', 1)"
                 )
             except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY:
+                    return [*found, "the disk is read-only: nothing new can be kept"]
                 found.append(f"the search index of {table} is out of step: {error}")
         return found
 
@@ -159,9 +162,16 @@ def faults(path: Path) -> Iterator[None]:
 
 
 def _connection(path: Path, patience: float) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.touch(mode=0o600, exist_ok=True)
-    connection = sqlite3.connect(path, isolation_level=None, timeout=patience)
+    place, read_only = str(path), False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600, exist_ok=True)
+    except OSError as error:
+        if error.errno != EROFS or not path.is_file():
+            raise
+        # nobody writes there, so it may be read without the files of its log, which cannot be made
+        place, read_only = f"{path.absolute().as_uri()}?mode=ro&immutable=1", True
+    connection = sqlite3.connect(place, isolation_level=None, timeout=patience, uri=read_only)
     try:
         connection.row_factory = sqlite3.Row
         # asked for each time: on a file that is in this mode already it takes no lock

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigFault
@@ -56,7 +56,7 @@ def observe(call: Call) -> Answer:
                 title=call["title"],
                 subtitle=call["subtitle"] or "",
                 content=content,
-                files=tuple(call.place.relative(path) for path in call["file"] or ()),
+                files=tuple(_named(call, path) for path in call["file"] or ()),
                 concepts=concepts,
                 project=call.place.project,
                 session_id=session,
@@ -79,7 +79,7 @@ def edit(call: Call) -> Answer:
     if call["content"] is not None or call["content_file"] is not None:
         changes["content"] = _content(call)
     if call["file"]:
-        changes["files"] = [call.place.relative(path) for path in call["file"]]
+        changes["files"] = [_named(call, path) for path in call["file"]]
     if call["concept"]:
         changes["concepts"] = call["concept"]
     if call["linear"] is not None:
@@ -145,6 +145,13 @@ def ralph_iteration(call: Call) -> Answer:
     status = one_of("--status", call["status"], STATUSES)
     used = percent("--percent", call["percent"])
     completed = _completed(call)
+    if not call["session"].strip():
+        raise ConfigFault("--session cannot be empty", mend="it is the name of the loop")
+    for key in ("iteration", "todo_start", "todo_end"):
+        if call[key] is not None and call[key] < 0:
+            raise ConfigFault(
+                f"--{key.replace('_', '-')} cannot be {call[key]}", mend="it is a number from 0"
+            )
     with call.store() as store:
         current = store.sessions.current(call.place)
         identity, told = store.iterations.add(
@@ -174,6 +181,11 @@ def session(call: Call) -> Answer:
         raise ConfigFault(
             f"--{asked[0]} and --{asked[1]} cannot be asked together", mend="give one of them"
         )
+    for name, owners in (("summary", {"end"}), ("session", {"current", "end"})):
+        if call[name] is not None and asked and not owners & {*asked}:
+            raise ConfigFault(f"--{name} does not belong to --{asked[0]}", mend="leave it out")
+    if call["summary"] is not None and not asked:
+        raise ConfigFault("--summary belongs to --end", mend="give --end too")
     if call["list"]:
         with call.reading() as store:
             rows = store.sessions.recent(_LISTED)
@@ -204,6 +216,14 @@ def ids(given: list[str]) -> list[int]:
             raise ConfigFault(f"{text!r} is no id", mend="an id is a number: 12, or #12")
         found.append(int(digits))
     return list(dict.fromkeys(found))
+
+
+def _named(call: Call, path: str) -> str:
+    """A file by its path in the project; as it is given where no such file is."""
+    here = call.cwd / place.user_path(path)
+    if path and (path.startswith((".", "~")) or place.is_file(here)):
+        return call.place.relative(os.path.normpath(here))
+    return call.place.relative(path)
 
 
 def _scrub(call: Call) -> None:
@@ -250,7 +270,7 @@ def _content(call: Call) -> str:
         return call["content"] or ""
     if call["content_file"] == "-":
         return sys.stdin.read()
-    path = call.cwd / Path(call["content_file"]).expanduser()
+    path = call.cwd / place.user_path(call["content_file"])
     try:
         return path.read_text("utf-8", errors="replace")
     except OSError as error:
@@ -263,8 +283,8 @@ def _content(call: Call) -> str:
 def _handoff(call: Call) -> str:
     if not call["handoff"]:
         return ""
-    path = call.cwd / Path(call["handoff"]).expanduser()
-    if not path.is_file():
+    path = call.cwd / place.user_path(call["handoff"])
+    if not place.is_file(path):
         raise ConfigFault(f"there is no handoff file {path}", mend="write it first, or correct it")
     return call.place.relative(str(path.resolve()))
 
@@ -279,7 +299,7 @@ def _files_in_progress(call: Call) -> tuple[FileInProgress, ...]:
             f"--files is not as it must be: {error}",
             mend='it is JSON: [{"path": "FILE", "lines": "12-40"}]',
         ) from error
-    return tuple(FileInProgress(call.place.relative(one.path), one.lines) for one in given)
+    return tuple(FileInProgress(_named(call, one.path), one.lines) for one in given)
 
 
 def _completed(call: Call) -> tuple[str, ...]:
