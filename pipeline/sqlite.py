@@ -108,7 +108,7 @@ def migrate(connection: sqlite3.Connection, scripts: Traversable) -> None:
         except sqlite3.Error as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            raise StoreFault(f"migration {name} failed: {error}") from error
+            raise StoreFault(f"migration {name} failed: {error}", mend=_MEND) from error
 
 
 @contextmanager

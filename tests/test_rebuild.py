@@ -31,6 +31,7 @@ from pipeline.review.deciding import accept, find, reject
 from pipeline.review.undoing import undo
 from pipeline.store import Store
 from pipeline.store.journal import CutOff, Journal, frames, journal_files
+from pipeline.store.restoring import Restoring
 from tests.support_night import (
     NIGHT,
     Night,
@@ -408,6 +409,22 @@ def test_what_cannot_be_written_down_is_not_published(config: Config, home: Path
     assert_silent(config, at=3 * DAY)
 
 
+def test_a_rebuild_without_room_leaves_no_half(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it wrote so far would fill the disk for whatever is tried next."""
+    before = contents(config.store_path)
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch, pytest.raises(StoreFault, match="full"):
+        patch.setattr(Restoring, "conversation", full)
+        rebuild(config)
+    assert not (config.cache_dir / "rebuilding").exists()
+    assert contents(config.store_path) == before
+
+
 def test_a_dry_run_changes_nothing(config: Config) -> None:
     """It tells the same counts, and every file stays as it is."""
     before = files(config.data_dir), config.store_path.read_bytes()
@@ -553,6 +570,31 @@ def test_the_journal_says_what_the_database_holds(
             played.restoring.replay(frame)
     played.close()
     assert contents(place / "b.sqlite") == contents(place / "a.sqlite")
+
+
+def test_a_journal_of_an_older_version_is_read(lived_in: Config) -> None:
+    """Columns that it did not have yet get what the migration gives them; unknown ones are left."""
+    for path in journal_files(lived_in.journal_dir):
+        packed = []
+        for frame in frames(path):
+            lines: list[object] = [{"format": 1, "whole": frame.whole}]
+            for entry in frame.rows:
+                row = entry["row"]
+                if row is not None and entry["table"] == "source_files":
+                    row = {name: row[name] for name in row if name != "fingerprint"} | {"old": 1}
+                lines.append({**entry, "row": row})
+            lines.append({"table": "of_another_time", "key": ["x"], "row": {"a": 1}})
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            packed.append(zstandard.ZstdCompressor().compress(text.encode()))
+        path.write_bytes(b"".join(packed))
+    before = contents(lived_in.store_path)
+    lose(lived_in)
+    assert rebuild(lived_in).problems == ()
+    after = contents(lived_in.store_path)
+    files_read = before.pop("source_files"), after.pop("source_files")
+    assert len(files_read[0]) == len(files_read[1])
+    assert after == before
+    assert_silent(lived_in, at=4 * DAY)
 
 
 def test_the_journal_is_private(config: Config) -> None:

@@ -6,6 +6,7 @@ that are damaged are reported and moved aside too; what they hold alone is lost,
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -73,7 +74,11 @@ def rebuild(
     fresh.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left_behind in fresh.iterdir():
         left_behind.unlink()
-    counts = _build(fresh, config, found, now(), dry_run=False)
+    try:
+        counts = _build(fresh, config, found, now(), dry_run=False)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)  # on a full disk nothing could be started after it
+        raise
     aside = move_aside(config.store_path, now())
     (fresh / config.store_path.name).rename(config.store_path)
     fresh.rmdir()
