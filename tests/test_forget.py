@@ -489,6 +489,23 @@ def test_it_does_not_come_back_by_the_commits(config: Config) -> None:
     assert_silent(config, at=2 * DAY)
 
 
+def test_the_commits_tell_what_was_forgotten_where_nothing_else_does(config: Config) -> None:
+    """Database and journal are gone, the transcript is not: it is not read again."""
+    conv = conv_of(config)
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    pages = files(config.vault / "articles")
+    lose(config)
+    shutil.rmtree(config.journal_dir)
+    rebuild(config)
+    assert_nowhere(config)
+    run_night(config, at=NIGHT + DAY)
+    assert_nowhere(config)
+    assert files(config.vault / "articles") == pages
+    store = Store(config.store_path)
+    assert store.conversations.counts()["conversations"] == 3
+    store.close()
+
+
 def test_what_stands_in_an_article_stays_known_as_ours(config: Config) -> None:
     """Forgotten without its sentences, and the database lost: they can be struck out still."""
     conv = conv_of(config)

@@ -7,7 +7,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -33,15 +33,19 @@ def adopt(store: Store, history: History, at: datetime, *, all_of_them: bool) ->
     What was merged or led in an article, and which claims the commit counted, its trailers do not
     tell; the sentences it wrote and the words of the article are read from the page.
     """
+    log = history.log()
+    store.forgetting.learn(
+        (conv for commit in log for conv in commit.trailers.get("Forgets", "").split()), at
+    )
     final = {bucket.name: bucket.merged_into or bucket.name for bucket in store.buckets.all()}
-    missing = [commit for commit in history.log() if _is_missing(commit, store, final)]
+    missing = [commit for commit in log if _is_missing(commit, store, final)]
     if missing and not all_of_them:
         missing = [commit for commit in missing if _is_known(commit, store, history)]
     if not missing:
         return 0
     files = history.files([commit.sha for commit in missing])
     told = history.show(history.head(), CHANGELOG) or ""
-    taken_back, known = _taken_back(history), store.ledger.known_articles()
+    taken_back, known = _taken_back(log), store.ledger.known_articles()
     for commit in reversed(missing):
         for path in files[commit.sha]:
             if path.startswith(_ARTICLES):
@@ -84,11 +88,11 @@ def _is_known(commit: Commit, store: Store, history: History) -> bool:
     return any(store.conversations.find(conv) is not None for conv in convs)
 
 
-def _taken_back(history: History) -> set[tuple[str, str]]:
+def _taken_back(log: Sequence[Commit]) -> set[tuple[str, str]]:
     """(run, path) of pages that the user has taken back."""
     return {
         (commit.trailers["Undoes"], commit.trailers.get("Page", ""))
-        for commit in history.log()
+        for commit in log
         if "Undoes" in commit.trailers
     }
 

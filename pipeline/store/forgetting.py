@@ -10,10 +10,12 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.errors import StoreFault
+from pipeline.identity import conv_id
 from pipeline.sqlite import transaction
 from pipeline.store.times import to_text
 
 _MANY = 500  # parameters of one statement; SQLite allows 999 at least
+_SHORTEST, _LONGEST = 8, 32  # digits of a conversation's id
 _INDEXES = ("messages_fts", "chunks_fts", "claims_fts")
 _TOLD_OF = ("refused", "rejected", "held", "problems")  # of a run's results
 
@@ -30,7 +32,10 @@ class Forgetting:
 
     def session(self, source: str, session_id: str) -> bool:
         """Whether the user had this session forgotten."""
-        return bool(self._known([_hash(source, session_id)]))
+        if not self._any:
+            return False
+        named = (conv_id(session_id, length) for length in range(_SHORTEST, _LONGEST + 1))
+        return bool(self._known([_hash(source, session_id), *(_hash("named", n) for n in named)]))
 
     def messages(self, ids: Iterable[str]) -> frozenset[str]:
         """Those of these messages that were in a conversation the user had forgotten."""
@@ -45,6 +50,19 @@ class Forgetting:
     def chunks(self, ids: Iterable[str]) -> frozenset[str]:
         """Those of these chunks that were of a conversation the user had forgotten."""
         return self._of("chunk", ids)
+
+    def learn(self, convs: Iterable[str], at: datetime) -> None:
+        """Conversations that were forgotten, of which the ids alone are left to tell so.
+
+        A session that would get such an id is not read: that another one has it by chance is rare.
+        """
+        names = set(convs)
+        hashes = [_hash("conv", c) for c in names] + [
+            _hash("named", conv) for conv in names - self.convs(names)
+        ]
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO forgotten VALUES (?, ?)", [(one, to_text(at)) for one in hashes]
+        )
 
     # ------------------------------------------------------------------ what it is about
 
@@ -289,8 +307,13 @@ class Forgetting:
             for row in self._connection.execute("SELECT id FROM chunks WHERE conv = ?", (conv,))
         )
 
+    @property
+    def _any(self) -> bool:
+        row = self._connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone()
+        return row is not None
+
     def _of(self, kind: str, names: Iterable[str]) -> frozenset[str]:
-        if not self._connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone():
+        if not self._any:
             return frozenset()
         hashes = {_hash(kind, name): name for name in names}
         return frozenset(hashes[found] for found in self._known(list(hashes)))
