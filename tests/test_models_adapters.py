@@ -20,6 +20,7 @@ from pipeline import assemble
 from pipeline.config import load_config
 from pipeline.errors import ConfigFault, ModelFault
 from pipeline.models import Ask
+from pipeline.models.check import check
 from pipeline.models.mlx import MlxModel
 
 SYSTEM = "You name the colour of a thing."
@@ -182,6 +183,21 @@ def test_an_adapter_that_does_not_fit(
         assert str(folder) in str(caught.value) and "[adapters]" in caught.value.mend
         assert texts(model, "wikify") == bare
     model.close()
+
+
+@pytest.mark.model
+def test_the_check_tries_every_adapter_on(models_dir: Path, mauve: Path, tmp_path: Path) -> None:
+    """By day, so that no night ends because of one that does not fit."""
+    shutil.copytree(mauve, tmp_path / "bad")
+    _damage(tmp_path / "bad", "shape")
+    adapters = {"chunk": mauve, "wikify": tmp_path / "bad"}
+    model = MlxModel("m", models_dir / "smollm2-135m", account=lambda call: None, adapters=adapters)
+    findings = check(model)
+    model.close()
+    assert ("adapter of chunk", f"{mauve} fits", True) in findings
+    (fault,) = (finding for finding in findings if finding.what == "fault")
+    assert str(tmp_path / "bad") in fault.result
+    assert findings[-1] == ("verdict", "not usable: fault", False)
 
 
 @pytest.mark.model

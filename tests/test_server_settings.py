@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from pipeline import assemble
+from pipeline import assemble, cli
 from pipeline.config import Config, ServerConfig, load_config
 from pipeline.errors import ConfigFault, ModelFault
 from pipeline.models.keys import server_key
 from pipeline.models.server import address
 from pipeline.status import gather
 from pipeline.system import NOT_THERE, Answer, Ask
+from tests.support_server import Fault, reply, serving
 
 KEY = "k-7Tq0vXw2ZrN4mB8c"
 
@@ -200,6 +203,25 @@ def test_what_a_server_runs_is_not_missed_here(home: Path) -> None:
     config = load_config(model="openai:org/m")
     assert gather(config, ask=lambda argv: Answer(NOT_THERE))["model_fetched"]
     assert not assemble.place("openai:org/m", config).exists()
+
+
+def test_the_check_of_a_model_on_a_server(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`memory model check` says what it can do; one that gives no JSON is not usable."""
+
+    def upstream(body: dict[str, Any]) -> dict[str, Any]:
+        wanted = "response_format" in body
+        return reply('{"word": "red"}' if wanted else "Yes.", logprobs=None)
+
+    with serving(upstream) as place:
+        monkeypatch.setenv("MEMORY_SERVER__URL", place.url)
+        done = CliRunner().invoke(cli.app, ["model", "check", "openai:m"])
+        place.faults[:] = [Fault("status", 401)] * 9
+        refused = CliRunner().invoke(cli.app, ["model", "check", "openai:m"])
+    assert done.exit_code == 0, done.output
+    lines = [line.partition(": ")[0] for line in done.stdout.splitlines()]
+    assert lines[:2] == ["ok  choose", "ok  chooses"] and "lists no likely tokens" in done.stdout
+    assert 'ok  grammar: {"word": "red"}' in done.stdout and "ok  verdict: usable" in done.stdout
+    assert isinstance(refused.exception, ModelFault) and "BAD fault" in refused.stdout
 
 
 def test_the_environment_is_where_a_run_looks(monkeypatch: pytest.MonkeyPatch) -> None:

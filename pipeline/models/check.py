@@ -79,6 +79,9 @@ def _language(model: MlxModel, findings: list[Finding]) -> None:
     _choose(model, findings)
     _grammar(model, findings)
     _batch(model, findings)
+    for stage, folder in model.adapters.items():
+        model.write([Ask(_SYSTEM, _PROMPTS[0])], stage=stage, purpose=_PURPOSE, max_tokens=1)
+        findings.append(Finding(f"adapter of {stage}", f"{folder} fits", True))
     peak = model.engine.peak_bytes() / 1e9
     findings.append(Finding("peak memory", f"{peak:.1f} GB", True))
 

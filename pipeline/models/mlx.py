@@ -72,6 +72,11 @@ class MlxModel:
         """The alias or folder it was asked for by."""
         return self._name
 
+    @property
+    def adapters(self) -> Mapping[str, Path]:
+        """The folders of the adapters, by the stage that wears each."""
+        return self._adapters
+
     def choose(self, asks: Sequence[Ask], *, stage: str, purpose: str) -> list[Choice]:
         """Score each ask's options; the lean of the model towards an option is taken out.
 
