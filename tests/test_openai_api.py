@@ -13,11 +13,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.errors import InvalidReply, ModelFault, OutOfMemory, PromptTooLong
 from pipeline.models import Ask, Grammar, Model
+from pipeline.models.completions import parsed
 from pipeline.models.openai_api import ServedModel
 from pipeline.models.server import Refused, Server, address
+from pipeline.models.weighing import Listed, weigh
 from pipeline.records import Call
 from tests.support_server import Fault, Place, Upstream, listing, reply, serving
 
@@ -532,6 +536,69 @@ def test_lists_of_another_form_are_no_lists(logprobs: Any) -> None:
     """Servers differ; a crash would end the night."""
     with served(lambda body: reply("no", logprobs=logprobs)) as (model, _, _):
         assert choose(model, CHOICE)[0]["no"] == 1.0
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["message", "content", "finish_reason", "logprobs", "top_logprobs"]),
+            inner,
+        )
+    ),
+    max_leaves=8,
+)
+TOKENS = st.lists(
+    st.builds(Listed, st.text("abAB ĠÃ▁", max_size=3), st.floats(-30, 0)), min_size=1, max_size=4
+)
+
+
+@given(
+    answer=st.dictionaries(st.sampled_from(["choices", "usage", "error"]), JSON)
+    | st.builds(lambda inner: {"choices": [inner]}, JSON)
+    | st.builds(lambda inner: reply("x", logprobs={"content": inner}), JSON)
+    | st.builds(lambda inner: reply("x") | {"usage": inner}, JSON)
+)
+def test_whatever_a_server_answers_is_a_reply_or_no_reply(answer: dict[str, Any]) -> None:
+    """No form of it is a crash, which would end the night."""
+    try:
+        got = parsed(answer, ASK)
+    except InvalidReply:
+        return
+    assert got.finish in ("stop", "length") and min(got.prompt_tokens, got.output_tokens) >= 0
+    got.text.encode("utf-8")
+
+
+@given(
+    options=st.lists(st.text("abAB", min_size=1, max_size=4), min_size=1, max_size=4, unique=True),
+    places=st.lists(TOKENS, max_size=4),
+)
+def test_weighing_gives_each_option_its_number(
+    options: list[str], places: list[list[Listed]]
+) -> None:
+    """Finite whatever is listed, and the same for an option wherever it stands among them."""
+    found = weigh(options, places)
+    turned = weigh(options[::-1], places)
+    if found is None or turned is None:
+        assert found == turned
+        return
+    assert all(math.isfinite(score) for score in found)
+    assert found == pytest.approx(turned[::-1])
+
+
+def test_text_that_no_database_takes() -> None:
+    """Half a character and NUL, which JSON can say and a model that runs here never does."""
+    with served(lambda body: reply("a\ud800b\0c")) as (model, _, _):
+        assert write(model) == ["a?bc"]
+
+
+def test_a_nested_answer_is_no_crash() -> None:
+    """Deeper than Python counts."""
+    deep = Fault("status", 200, b"[" * 100_000)
+    worse = Fault("status", 500, b"[" * 100_000)
+    with served(said("It."), [deep, worse]) as (model, _, _):
+        assert write(model) == ["It."]
 
 
 def test_options_must_be_distinct() -> None:

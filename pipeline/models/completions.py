@@ -86,7 +86,8 @@ def parsed(data: Mapping[str, Any], ask: Ask) -> Answer:
         raise InvalidReply(f"the server ended the reply with {str(finish)[:40]!r}")
     if text is None and finish != "length":
         raise InvalidReply("the server's reply holds no text")
-    text = text or ""
+    # JSON can say what is no text, and what no database takes
+    text = (text or "").encode("utf-8", "replace").decode("utf-8").replace("\0", "")
     usage = data.get("usage")
     said = usage if isinstance(usage, dict) else {}
     details = said.get("prompt_tokens_details")
@@ -127,9 +128,9 @@ def _places(logprobs: Any) -> tuple[tuple[Listed, ...], ...]:
             place = tuple(
                 Listed(str(one["token"]), float(one["logprob"])) for one in entry["top_logprobs"]
             )
-        except (LookupError, TypeError, ValueError, AttributeError):
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             break
-        if not place or any(math.isnan(one.logprob) for one in place):
+        if not place or not all(math.isfinite(one.logprob) for one in place):
             break
         places.append(place)
     return tuple(places)

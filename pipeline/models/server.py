@@ -192,7 +192,7 @@ class Server:
             raise ModelFault(f"The server at {self.at} gave an answer of more than 64 MB.")
         try:
             answer = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._no_json() from error
         if not isinstance(answer, dict):
             raise self._no_json()
@@ -287,7 +287,7 @@ class Server:
     def _words(self, text: bytes) -> str:
         """What the server says, a line at most so long, without the key and other secrets."""
         said: Any = text[: 2**16].decode("utf-8", "replace")
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             said = json.loads(text)
         for name in ("error", "detail", "message"):
             if isinstance(said, dict) and name in said:
