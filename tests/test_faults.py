@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import sqlite
+from pipeline import cli, sqlite
 from pipeline.config import Config, load_config
 from pipeline.errors import ConfigFault, MemoryFault, OutOfMemory, StoreFault
 from pipeline.history import History
@@ -163,7 +163,9 @@ def test_no_room_for_the_lock(small_disk: Place) -> None:
         assert killed is None
 
 
-def test_a_store_locked_by_another_program(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_locked_by_another_program(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The fault says it is locked; once it is free, the night goes on."""
     write_sessions(home)
     config = make_vault()
@@ -171,8 +173,12 @@ def test_a_store_locked_by_another_program(home: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     other = sqlite3.connect(config.store_path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises((StoreFault, sqlite3.OperationalError), match="locked"):
-        run_night(config)
+    monkeypatch.setattr("sys.argv", ["memory", "synthesize"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == StoreFault.exit_code
+    said = capsys.readouterr().err
+    assert "locked" in said and "program" in said
     other.execute("ROLLBACK")
     other.close()
     assert run_night(config).status == "done"

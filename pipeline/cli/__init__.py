@@ -50,8 +50,12 @@ def main() -> None:
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
     try:
         app()
-    except MemoryFault as fault:
-        if debug:
+    except Exception as error:
+        from pipeline.refusals import ending
+
+        # what the system refuses, as a locked store or a full disk, wherever it was met
+        fault = error if isinstance(error, MemoryFault) else ending(error)
+        if debug or fault is None:
             raise
         err.print(f"memory: {fault}", markup=False, highlight=False, style="bold red")
         if fault.mend:

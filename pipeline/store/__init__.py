@@ -30,6 +30,7 @@ _MEND = (
     "check the folder's permissions and free space; if it is damaged, `memory rebuild` makes it "
     "anew from the archive and keeps the damaged one aside"
 )
+_LOCKED = "another program holds it: end that program, or try again when it is done"
 
 
 class Store:
@@ -44,7 +45,8 @@ class Store:
         try:
             self._connection = connect(path)
         except StoreFault as fault:
-            raise StoreFault(str(fault), mend=_MEND) from fault
+            mend = _LOCKED if "locked" in str(fault) else _MEND
+            raise StoreFault(str(fault), mend=mend) from fault
         try:
             migrate(self._connection, files("pipeline") / "sql" / "memory")
             self.journal = Journal(self._connection, journal)
