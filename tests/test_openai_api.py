@@ -21,7 +21,7 @@ from pipeline.models import Ask, Grammar, Model
 from pipeline.models.completions import parsed
 from pipeline.models.openai_api import ServedModel
 from pipeline.models.server import Refused, Server, address
-from pipeline.models.weighing import Listed, weigh
+from pipeline.models.weighing import Listed, probabilities, weigh
 from pipeline.records import Call
 from tests.support_server import Fault, Place, Upstream, listing, reply, serving
 
@@ -491,6 +491,18 @@ def test_options_that_begin_alike_are_followed_until_they_part() -> None:
     assert found == {name: pytest.approx(value / sum(raw.values())) for name, value in raw.items()}
 
 
+def test_what_is_not_listed_wins_nothing_by_where_lists_end() -> None:
+    """Asked: yes .9, the list ends at .05. Without content it ends at .0001: "no" is not listed in
+    either, and .05 to .0001 says nothing for it. It stays at .05 to the .9 of "yes".
+    """
+    log = math.log
+    flat = listing([("yes", log(0.9)), ("hm", log(0.0001))])
+    asked = listing([("yes", log(0.9)), ("hm", log(0.05))])
+    with served(neutral_first(flat, asked)) as (model, _, _):
+        (found,) = choose(model, CHOICE)
+    assert found["yes"] == pytest.approx(0.9 / 0.95)
+
+
 def test_a_model_that_thinks_of_no_option_prefers_none() -> None:
     """Nothing listed begins one: equal probabilities, no margin."""
     nothing = listing([("well", -0.1), ("hm", -3.0)])
@@ -583,8 +595,10 @@ def test_weighing_gives_each_option_its_number(
     if found is None or turned is None:
         assert found == turned
         return
-    assert all(math.isfinite(score) for score in found)
-    assert found == pytest.approx(turned[::-1])
+    scores = [weight.score for weight in found]
+    assert all(math.isfinite(score) for score in scores)
+    assert scores == pytest.approx([weight.score for weight in turned[::-1]])
+    assert sum(probabilities(found, turned[::-1])) == pytest.approx(1)
 
 
 def test_text_that_no_database_takes() -> None:

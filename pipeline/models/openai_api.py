@@ -8,7 +8,6 @@ with other seeds where it has not. Tokens are estimated from bytes, since the AP
 
 from __future__ import annotations
 
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from pipeline.errors import InvalidReply, ModelFault, OutOfMemory, PromptTooLong
 from pipeline.models import Account, Ask, Choice, Grammar, Reply
 from pipeline.models.completions import Answer, body, estimate, estimate_of, parsed
 from pipeline.models.server import Refused, Server
-from pipeline.models.weighing import tokens_needed, weigh
+from pipeline.models.weighing import Weight, probabilities, tokens_needed, weigh
 from pipeline.records import Call
 
 _CONTENT_FREE = "N/A"
@@ -69,7 +68,7 @@ class ServedModel:
         self._max_prompt_tokens = max_prompt_tokens
         self._parallel = parallel
         self._without: set[str] = set()
-        self._biases: OrderedDict[_BiasKey, tuple[float, ...] | None] = OrderedDict()
+        self._biases: OrderedDict[_BiasKey, tuple[Weight, ...] | None] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -169,7 +168,12 @@ class ServedModel:
             if len(self._biases) > _BIASES_KEPT:
                 self._biases.popitem(last=False)
         return [
-            Choice(ask.options, _normalised(ask.options, row, biases[_bias_key(ask)]))
+            Choice(
+                ask.options,
+                probabilities(row, biases[_bias_key(ask)])
+                if row
+                else (1 / len(ask.options),) * len(ask.options),
+            )
             for ask, row in zip(asks, scores[: len(asks)], strict=True)
         ]
 
@@ -334,17 +338,3 @@ def _certain(ask: Ask, said: str) -> Choice:
 
 def _bias_key(ask: Ask) -> _BiasKey:
     return ask.system, ask.examples, ask.options
-
-
-def _normalised(
-    options: Sequence[str], scores: Sequence[float] | None, lean: Sequence[float] | None
-) -> tuple[float, ...]:
-    """Probabilities from log scores, with those of the content-free prompt taken off."""
-    if scores is None:
-        return (1 / len(options),) * len(options)
-    corrected = [
-        score - off for score, off in zip(scores, lean or [0.0] * len(scores), strict=True)
-    ]
-    top = max(corrected)
-    weights = [math.exp(value - top) for value in corrected]
-    return tuple(weight / sum(weights) for weight in weights)

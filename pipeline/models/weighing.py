@@ -22,6 +22,14 @@ class Listed:
     logprob: float
 
 
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """Log-likelihood of an option, not normalised; where it is not listed, more than it is."""
+
+    score: float
+    listed: bool
+
+
 def tokens_needed(options: Sequence[str]) -> int:
     """How many tokens of a reply tell these answers apart: 1 where no two begin alike."""
     names = sorted(option.casefold() for option in options)
@@ -29,17 +37,16 @@ def tokens_needed(options: Sequence[str]) -> int:
     return min(_MOST_TOKENS, alike + 1)
 
 
-def weigh(options: Sequence[str], places: Sequence[Sequence[Listed]]) -> tuple[float, ...] | None:
-    """A log-likelihood for each option, not normalised; None where no option is listed at all.
+def weigh(options: Sequence[str], places: Sequence[Sequence[Listed]]) -> tuple[Weight, ...] | None:
+    """A weight for each option; None where no option is listed at all.
 
-    An option whose token is not listed counts as the least likely listed one, which is more than
-    it is; options that cannot be told apart share what they have.
+    An option whose token is not listed counts as the least likely listed one; options that cannot
+    be told apart share what they have.
     """
-    scores: dict[int, float] = {}
+    weights: dict[int, Weight] = {}
     names = [option.casefold() for option in options]
     along, total, following = "", 0.0, set(range(len(options)))
     least = 0.0
-    listed = False
     for number, place in enumerate(places):
         if not following:
             break
@@ -49,14 +56,35 @@ def weigh(options: Sequence[str], places: Sequence[Sequence[Listed]]) -> tuple[f
         step = _step(best.text, along, [names[n] for n in following], first=number == 0)
         on = {n for n in following if step and names[n].startswith(along + step)}
         shares = _shares({n: names[n][len(along) :] for n in following}, tokens)
-        listed = listed or any(math.isfinite(share) for share in shares.values())
         for n in following - on if len(on) > 1 else following:
-            scores[n] = total + max(shares[n], least)
+            weights[n] = Weight(total + max(shares[n], least), math.isfinite(shares[n]))
         following = on if len(on) > 1 else set()
         along, total = along + step, total + tokens.get(step, best.logprob)
     for n in following:
-        scores[n] = total if names[n] == along else total + least
-    return tuple(scores[n] for n in range(len(options))) if listed else None
+        ended = names[n] == along
+        weights[n] = Weight(total if ended else total + least, bool(along))
+    if not any(weight.listed for weight in weights.values()):
+        return None
+    return tuple(weights[n] for n in range(len(options)))
+
+
+def probabilities(asked: Sequence[Weight], lean: Sequence[Weight] | None) -> tuple[float, ...]:
+    """What the options' weights come to, with the model's lean towards each taken out.
+
+    lean: their weights for a content-free prompt, None where that lists none of them. What is not
+    listed for the prompt itself keeps its distance from the likeliest option: its lean is not
+    known, and the difference of two lists' ends would say nothing about it.
+    """
+    best = max(range(len(asked)), key=lambda n: (asked[n].listed, asked[n].score))
+    off = [0.0] * len(asked)
+    if lean is not None:
+        off = [
+            lean[n].score if weight.listed else lean[best].score for n, weight in enumerate(asked)
+        ]
+    corrected = [weight.score - less for weight, less in zip(asked, off, strict=True)]
+    top = max(corrected)
+    shares = [math.exp(value - top) for value in corrected]
+    return tuple(share / sum(shares) for share in shares)
 
 
 def _by_form(place: Sequence[Listed], *, first: bool) -> dict[str, float]:
