@@ -150,7 +150,8 @@ WRITTEN = [
                   {"type": "create"}),
             _failed("npx tsc --noEmit", "src/search/pager.ts(12,5): error TS2322: Type 'string' is "
                     "not assignable to type 'Cursor'.", 2),
-            _replied("型エラーが残っています。\n\n次のステップ:\n- Cursor型を公開する\n- 結合テスト"),
+            _replied("型エラーが残っています。\n\n"
+                     "次のステップ:\n- Cursor型を公開する\n- 結合テスト"),
         ],
         [("task", ["検索画面にページ送りを追加"]), ("next step", ["Cursor型を公開する"]),
          ("last error", ["error TS2322"]), ("last decision", ["カーソル方式"]),

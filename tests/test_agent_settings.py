@@ -227,3 +227,51 @@ def test_a_link_stays_a_link(project: Project, tmp_path: Path) -> None:
     project.ask("hooks", "install")
     assert path.is_symlink()
     assert agent_settings.read(kept)[1]["hooks"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '\ufeff{\n  "a": 1\n}\n',
+        '{\r\n  "a": 1\r\n}\r\n',
+        '{"hooks":{"Stop":[]},"hooks":{"Stop":[{"hooks":[]}]}}',
+        '{"hooks": {"Stop": [{"hooks": [1]}], "Stop": [{"hooks": [2]}]}}',
+    ],
+)
+def test_odd_files_come_back_to_the_byte(project: Project, text: str) -> None:
+    """With a mark before it, in another system's lines, with a name that stands twice."""
+    path = project.root / ".claude" / "settings.local.json"
+    path.parent.mkdir()
+    path.write_bytes(text.encode())
+    project.ask("hooks", "install")
+    once = path.read_bytes().decode()
+    assert once.startswith("\ufeff") == text.startswith("\ufeff")
+    assert once.count("\r\n") == (once.count("\n") if "\r" in text else 0)
+    assert project.ask("hooks", "install")["changed"] is False
+    project.ask("hooks", "remove")
+    assert path.read_bytes() == text.encode()
+
+
+def test_a_file_that_is_read_only_is_not_replaced(project: Project) -> None:
+    """Whoever protects it means it."""
+    path = project.root / ".claude" / "settings.local.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    path.chmod(0o444)
+    code, _, err = project.call("hooks", "install")
+    assert (code, "read-only" in err) == (WRONG, True)
+    assert path.read_text() == "{}"
+    assert len(list(path.parent.iterdir())) == 1
+
+
+def test_a_command_that_fails_is_heard_of() -> None:
+    """Claude Code sends an event of its own for it, which the hook understands."""
+    said = json.loads(_add("{}"))["hooks"]["PostToolUseFailure"]
+    assert said == [
+        {
+            "matcher": "Bash",
+            "hooks": [
+                {"type": "command", "command": "memory-hook post-tool-use-failure", "timeout": 10}
+            ],
+        }
+    ]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from pipeline import hook
 from pipeline.project import spool
 from pipeline.spans import CONTEXT_TAG, without_spans
+from tests.support_hook import bash, edit, fire, process, rows, told, tool
 from tests.support_project import Project, git, new_project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -31,39 +32,6 @@ def project(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Project:
     return new_project(tmp_path / "garden", capsys, monkeypatch)
-
-
-def fire(project: Project, event: str, **fields: Any) -> dict[str, Any] | None:
-    """Send an event as the agent would, in this process."""
-    payload = {"session_id": "agent-1", "cwd": str(project.root), "hook_event_name": event}
-    stream = io.BytesIO(json.dumps(payload | fields).encode())
-    return hook.run([event], stream, os.environ, Path.home())
-
-
-def tool(project: Project, name: str, given: dict[str, Any], answer: Any = None) -> None:
-    fire(project, "PostToolUse", tool_name=name, tool_input=given, tool_response=answer)
-
-
-def edit(project: Project, path: str, start: int, count: int, **more: Any) -> None:
-    tool(
-        project,
-        "Edit",
-        {"file_path": f"{project.root}/{path}", "old_string": "a", "new_string": "b", **more},
-        {"filePath": path, "structuredPatch": [{"newStart": start, "newLines": count}]},
-    )
-
-
-def bash(project: Project, command: str, out: str = "", err: str = "") -> None:
-    tool(project, "Bash", {"command": command}, {"stdout": out, "stderr": err})
-
-
-def rows(project: Project) -> list[dict[str, Any]]:
-    """All observations, in order."""
-    return list(json.loads(project.call("export")[1]).get("observations", []))
-
-
-def told(project: Project) -> list[tuple[str, str]]:
-    return [(row["type"], row["title"]) for row in rows(project)]
 
 
 # ------------------------------------------------------------------ what is kept
@@ -339,16 +307,6 @@ def test_a_call_killed_while_it_wrote_what_waits_loses_nothing(
     assert (stats["prompts"], stats["checkpoints"]) == (1, 1)
 
 
-def _process(
-    arguments: list[str], given: bytes, cwd: Path, **environ: str
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline.hook", *arguments],
-        input=given, cwd=cwd, capture_output=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(hook.__file__).parents[1]), **environ},
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("arguments", "given"),
     [
@@ -365,7 +323,7 @@ def _process(
 )
 def test_garbage_troubles_nobody(project: Project, arguments: list[str], given: bytes) -> None:
     """Exit 0, and on standard output nothing or JSON; the store stays sound."""
-    done = _process(arguments, given, project.root)
+    done = process(arguments, given, project.root)
     assert done.returncode == 0
     assert done.stderr == b""
     assert not done.stdout or json.loads(done.stdout)
@@ -379,7 +337,7 @@ def test_a_damaged_store_and_a_full_disk_trouble_nobody(project: Project, home: 
     whole = project.database.read_bytes()
     project.database.write_bytes(b"damaged" * 1000)
     for name in ("UserPromptSubmit", "SessionStart"):
-        done = _process([name], event, project.root)
+        done = process([name], event, project.root)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert "memory.db" in log.read_text()
     project.database.write_bytes(whole)
@@ -389,10 +347,10 @@ def test_a_damaged_store_and_a_full_disk_trouble_nobody(project: Project, home: 
     spool.folder_of(project.database).rmdir()
     spool.folder_of(project.database).write_text("in the way")
     log.unlink()
-    done = _process(["Stop"], event, project.root)
+    done = process(["Stop"], event, project.root)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert "spool" in log.read_text()
-    done = _process(["Stop"], event, project.root, ANVIL_MEMORY_DB="/no/such/memory.db")
+    done = process(["Stop"], event, project.root, ANVIL_MEMORY_DB="/no/such/memory.db")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -418,7 +376,7 @@ def test_an_enormous_answer_is_passed_by(project: Project) -> None:
         "tool_input": {"file_path": "beds.py", "content": "x"},
     })  # fmt: skip
     given = head[:-1].encode() + b', "tool_response": {"content": "' + b"x" * 50_000_000 + b'"}}'
-    done = _process(["post-tool-use"], given, project.root)
+    done = process(["post-tool-use"], given, project.root)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert told(project) == [("change", "Edited beds.py")]
 
@@ -426,7 +384,7 @@ def test_an_enormous_answer_is_passed_by(project: Project) -> None:
 def test_a_project_without_a_store_is_left_alone(tmp_path: Path, home: Path) -> None:
     """Nothing is made, nothing is said."""
     given = json.dumps({"session_id": "a", "cwd": str(tmp_path), "source": "startup"}).encode()
-    done = _process(["SessionStart"], given, tmp_path)
+    done = process(["SessionStart"], given, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert list(tmp_path.iterdir()) == []
 

@@ -142,6 +142,26 @@ def test_help_shows_an_example_and_completion_is_there(home: Path) -> None:
         (["export", "--output", "no/such/folder"], WRONG, ["no/such/folder"]),
         (["import"], WRONG, ["file"]),
         (["import", "no.json"], NO_EXPORT, ["no.json"]),
+        (["search", "x", "--limit", "9" * 20], WRONG, ["--limit", "number"]),
+        (["context", "--budget", "9" * 20], WRONG, ["--budget"]),
+        (["ralph-iteration", "--session", "l", "--iteration", "9" * 20, "--status", "error"], WRONG,
+         ["--iteration"]),
+        (["ralph-iteration", "--session", "l", "--iteration", "-1", "--status", "error"], WRONG,
+         ["--iteration", "0"]),
+        (["ralph-iteration", "--session", " ", "--iteration", "1", "--status", "error"], WRONG,
+         ["--session"]),
+        (["ralph-iteration", "--session", "l", "--iteration", "1", "--status", "error",
+          "--todo-end", "-1"], WRONG, ["--todo-end", "0"]),
+        (["checkpoint", "--level", "L1", "--files", '[{"path": "a", "lines": {"b": 1}}]'], WRONG,
+         ["lines"]),
+        (["timeline", "--file", "a", "--before", "3"], WRONG, ["--before", "--anchor"]),
+        (["session", "--summary", "x"], WRONG, ["--summary", "--end"]),
+        (["session", "--list", "--session", "1"], WRONG, ["--session", "--list"]),
+        (["session", "--current", "--summary", "x"], WRONG, ["--summary", "--current"]),
+        (["hooks", "status", "--dry-run"], WRONG, ["--dry-run", "status"]),
+        (["observe", "--type", "change", "--title", "x", "--content-file", "~nosuchuser/x"], WRONG,
+         ["~nosuchuser"]),
+        (["checkpoint", "--level", "L1", "--handoff", "a" * 5000], WRONG, ["handoff"]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(
@@ -354,3 +374,22 @@ def test_stats_count_everything(project: Project) -> None:
     found = project.ask("stats")
     assert (found["observations"], found["types"]) == (2, {"change": 1, "decision": 1})
     assert found["bytes"] > 0 and found["tokens_read"] > 0
+
+
+def test_files_are_told_by_their_path_in_the_project(project: Project, tmp_path: Path) -> None:
+    """However they are named and from where; what is not there stays as it was said."""
+    folder = project.root / "src"
+    folder.mkdir()
+    (folder / "beds.py").write_text("x")
+    (tmp_path / "link").symlink_to(project.root)
+    given = ["beds.py", "./beds.py", "../src/beds.py", str(folder / "beds.py"),
+             f"{tmp_path}/link/src/beds.py"]  # fmt: skip
+    for name in given:
+        row = project.ask("observe", "--type", "change", "--title", "x", "--file", name, at=folder)
+        assert row["files"] == ["src/beds.py"], name
+    odd = ["src/beds.py", "gone.py", "~nosuchuser/x", "b" * 5000]
+    for name in odd:
+        row = project.ask("observe", "--type", "change", "--title", "x", "--file", name, at=folder)
+        assert row["files"] == [name] or name.startswith("~")
+    made = project.ask("checkpoint", "--level", "L1", "--files", '["beds.py"]', at=folder)
+    assert made["files_in_progress"] == [{"path": "src/beds.py", "lines": ""}]

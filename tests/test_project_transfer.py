@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from pipeline.errors import ConfigFault
+from pipeline.project import transfer
+from pipeline.project.checkpoints import FileInProgress, NewCheckpoint
+from pipeline.project.cleaning import cleaner
+from pipeline.project.observations import NewObservation
+from pipeline.project.store import ProjectStore
 from tests.support_project import Project, new_project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -55,6 +63,58 @@ def test_a_round_trip_is_exact(full: Project, empty: Project, form: str) -> None
     assert _export(empty, form) == out.read_text("utf-8") == _export(full, form)
     assert empty.titles("quotes") == full.titles("quotes") != []
     assert empty.ask("doctor")["problems"] == []
+
+
+_TEXT = st.text(max_size=20) | st.sampled_from(
+    ("<private>a</private>b", "</private>", " x ", "a\r\nb\u2028c", "\0\ud800", "'\"\\", "é" * 400)
+)
+_OBSERVED = st.builds(
+    NewObservation,
+    type=st.sampled_from(("change", "own kind")),
+    title=_TEXT, subtitle=_TEXT, content=_TEXT, project=_TEXT,
+    files=st.lists(_TEXT, max_size=3).map(tuple),
+    concepts=st.lists(_TEXT, max_size=3).map(tuple),
+    linear_issue=st.sampled_from(("", "ENG-1")),
+    session_id=st.none(),
+    checkpoint_id=st.none(),
+    tokens_work=st.integers(0, 9),
+    at=st.integers(0, 5) | st.integers(0, 2**41),
+)  # fmt: skip
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(_OBSERVED, max_size=6), st.lists(_TEXT, max_size=4), st.booleans())
+def test_any_store_comes_back_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    observed: list[NewObservation],
+    tasks: list[str],
+    as_one: bool,
+) -> None:
+    """Any text in any column, also two rows that say the same in the same moment."""
+    folder = tmp_path_factory.mktemp("stores")
+    stores = [
+        ProjectStore(folder / name, cleaner({}), make=True, clock=lambda: 1_700_000_000_000)
+        for name in ("one.db", "two.db")
+    ]
+    for new in observed:
+        try:
+            stores[0].observations.add(new)
+        except ConfigFault:  # nothing is left of its title
+            continue
+    for task in tasks:
+        files = (FileInProgress(task or "a", task),)
+        stores[0].checkpoints.add(NewCheckpoint("L2", "manual", 1.5, task, task, task, files))
+    write = transfer.as_json if as_one else transfer.as_lines
+    exported = "".join(write(stores[0]))
+    (folder / "out").write_text(exported, encoding="utf-8", newline="")
+    for _ in range(2):
+        with stores[1].transaction():
+            transfer.load(stores[1], transfer.read(folder / "out"), folder / "out")
+        assert "".join(write(stores[1])) == exported
+    for store in stores:
+        store.close()
 
 
 def test_an_empty_store_goes_and_comes(empty: Project) -> None:

@@ -10,8 +10,7 @@ import re
 from contextlib import suppress
 from typing import Any
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{}]', re.DOTALL)
-_HALF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_TOKEN = re.compile(r'"[^"\\]*(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*)*("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _LOOK = 500_000  # characters of the field that is broken
 
@@ -53,7 +52,8 @@ def _closed(text: str) -> str:
             if not missing:  # whole, and broken in what is in it
                 break
         elif not token[1]:
-            text = _HALF_ESCAPE.sub("", text) + '"'
+            text = text[: token.end()] + '"'  # without half of an escape
+            break
     return text + "".join(reversed(missing))
 
 

@@ -134,22 +134,14 @@ def _candidates(
     connection: sqlite3.Connection, wanted: str, filters: Filters
 ) -> Sequence[tuple[int, float, int]]:
     """The matches with the best ranks, as id, rank and time."""
-    if filters != Filters():
-        where, values = filters.sql()
-        rows = connection.execute(
-            f"""SELECT o.id, f.rank, o.created_at_epoch AS at
-                FROM observations_fts AS f JOIN observations AS o ON o.id = f.rowid
-                WHERE observations_fts MATCH ? AND {where}
-                ORDER BY f.rank, at DESC LIMIT ?""",
-            (wanted, *values, _CANDIDATES),
-        )
-        return [(row["id"], row["rank"], row["at"]) for row in rows]
     # Ranking costs far more than finding, and a word that is everywhere ranks nothing. Asked for in
     # order of id, a row is ranked when it is taken, and no more are than are taken.
+    where, values = filters.sql()
+    joined = "JOIN observations AS o ON o.id = f.rowid" if filters != Filters() else ""
     newest = connection.execute(
-        """SELECT rowid, rank FROM observations_fts WHERE observations_fts MATCH ?
-           ORDER BY rowid DESC LIMIT ?""",
-        (wanted, _RANKED),
+        f"""SELECT f.rowid, f.rank FROM observations_fts AS f {joined}
+            WHERE observations_fts MATCH ? AND {where} ORDER BY f.rowid DESC LIMIT ?""",
+        (wanted, *values, _RANKED),
     ).fetchall()
     best = sorted((row["rank"], -row["rowid"]) for row in newest)[:_CANDIDATES]
     ranks = {-number: rank for rank, number in best}

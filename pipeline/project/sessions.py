@@ -120,14 +120,17 @@ class Sessions:
         )
         return [dict(row) for row in rows]
 
-    def end(self, identity: int, summary: str = "") -> Row:
-        """Note that the session is over; with a summary, if there is one. Raises UnknownIdFault."""
+    def end(self, identity: int, summary: str | None = None) -> Row:
+        """Note that it is over. summary: None for the one it has. Raises UnknownIdFault."""
         with transaction(self._connection):
             self.get(identity)
             self._connection.execute(
-                """UPDATE sessions SET ended_at = ?,
-                       summary = CASE ?2 WHEN '' THEN summary ELSE ?2 END WHERE id = ?""",
-                (times.iso(self._clock()), self._clean(summary), identity),
+                "UPDATE sessions SET ended_at = ?, summary = coalesce(?, summary) WHERE id = ?",
+                (
+                    times.iso(self._clock()),
+                    None if summary is None else self._clean(summary),
+                    identity,
+                ),
             )
         return self.get(identity)
 

@@ -28,6 +28,8 @@ _SAME = {
     "ralph_iterations": ("ralph_session_id", "iteration"),
     "prompts": ("created_at", "prompt"),
 }
+# Two of the same may be in one store, made in the same moment.
+_MAY_RECUR = frozenset({"checkpoints", "observations", "prompts"})
 
 Row = dict[str, Any]
 
@@ -102,6 +104,7 @@ def load(store: ProjectStore, incoming: Iterable[tuple[str, Row]], path: Path) -
     """
     counts = dict.fromkeys((f"{t} {what}" for t in TABLES for what in ("new", "known")), 0)
     numbers: dict[str, dict[int, int]] = {table: {} for table in TABLES}
+    taken_in: dict[str, set[int]] = {table: set() for table in TABLES}
     columns = {
         table: [row["name"] for row in store.connection.execute(f"PRAGMA table_info({table})")]
         for table in TABLES
@@ -110,11 +113,15 @@ def load(store: ProjectStore, incoming: Iterable[tuple[str, Row]], path: Path) -
         try:
             row = _prepared(store, table, given, numbers)
             known = _known(store, table, row)
+            if table in _MAY_RECUR and known in taken_in[table]:
+                known = None  # it was told twice, and is taken in twice
             identity = known or _insert(store, table, row, columns[table])
         except (sqlite3.Error, TypeError, ValueError, KeyError, OverflowError) as error:
             raise _refused(path, f"a row of {table} cannot be stored: {error}") from error
         if isinstance(given.get("id"), int):
             numbers[table][given["id"]] = identity
+        if not known:
+            taken_in[table].add(identity)
         counts[f"{table} {'known' if known else 'new'}"] += 1
     return {name: count for name, count in counts.items() if count}
 

@@ -200,7 +200,7 @@ def session(call: Call) -> Answer:
             raise ConfigFault(
                 "no session is open here", mend="name one with --session; --list shows them"
             )
-        row = store.sessions.end(row["id"], call["summary"] or "")
+        row = store.sessions.end(row["id"], call["summary"])
     return Answer(row, [f"session {row['id']} has ended"])
 
 
