@@ -301,6 +301,23 @@ def test_a_checkpoint_gathers_its_session(project: Project) -> None:
     assert "HANDOFF.md" in project.ask("doctor")["notes"][0]
 
 
+def test_an_iteration_is_linked_with_its_checkpoint(project: Project) -> None:
+    """By its id; the same iteration told again takes the place of the first."""
+    made = project.ask("checkpoint", "--level", "L2", "--trigger", "ralph")
+    flags = ("ralph-iteration", "--session", "l", "--iteration", "1")
+    project.ask(*flags, "--status", "error", "--todo-start", "4")
+    project.ask(
+        *flags, "--status", "checkpoint", "--checkpoint", str(made["id"]), "--percent", "80",
+        "--todo-start", "4", "--todo-end", "3", "--items-completed", '["a"]',
+    )  # fmt: skip
+    (row,) = project.ask("ralph-history", "--session", "l")
+    assert (row["checkpoint_id"], row["checkpoint_triggered"], row["status"]) == (
+        made["id"], 1, "checkpoint",
+    )  # fmt: skip
+    assert (row["todo_items_start"], row["todo_items_end"], row["items_completed"]) == (4, 3, ["a"])
+    assert row["context_peak_percent"] == 80
+
+
 def test_loops_show_their_patterns(project: Project) -> None:
     """Items per iteration, stalls and error streaks, per loop; one told twice counts once."""
     for loop, number, status, items in (
