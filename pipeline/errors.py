@@ -15,8 +15,9 @@
 
 Exit 0 is a run that did all it had to do, 2 is Typer's own usage error, 9 a *partial* run (part of
 the work failed, the rest was kept), 10 a run stopped by a signal or its time budget at a safe
-point, with work left, 11 a scheduled run that the machine's state held back, 14 what `memory doctor`
-found does not work. Expected outcomes (held, skipped) are values, never exceptions.
+point, with work left, 11 a scheduled run that the machine's state held back, 14 that something
+`memory doctor` looked at does not work. Expected outcomes (held, skipped) are values, never
+exceptions.
 """
 
 EXIT_PARTIAL = 9

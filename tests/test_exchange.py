@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ def by_rename(path: Path) -> None:
     """As careful editors save."""
     beside = path.with_name("swap")
     beside.write_text(THEIRS)
-    os.rename(beside, path)
+    beside.replace(path)
 
 
 @pytest.mark.parametrize("save", [in_place, by_rename])
