@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pipeline.project import claude_mem, transfer
+from pipeline.project.cleaning import cleaner
+from pipeline.project.store import ProjectStore
 from tests.support_project import Project, new_project
 
 NO_EXPORT, WRONG = 4, 3
@@ -194,3 +200,34 @@ def test_what_is_no_database_of_it_is_refused(project: Project, tmp_path: Path) 
     assert project.call("import", "x.json", "--from", "claude-mem")[0] == WRONG
     assert project.call("import", "x.json", "--db", "y")[0] == WRONG
     assert project.ask("stats")["observations"] == 0
+
+
+_ODD = st.sampled_from(
+    (None, "", 0, -1, 7, 10**13, 10**18, 2**62, 1.5, float("inf"), b"\xff\x00", "x", "a, b", "[",
+     '["a", 1, null, {"b": 2}]', '{"a": 1}', "2026-01-02", "2026-13-01", "agent-1", "garden")
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.booleans(), st.data())
+def test_whatever_stands_in_its_columns_is_taken_in_once(
+    tmp_path_factory: pytest.TempPathFactory, new: bool, data: st.DataObject
+) -> None:
+    """SQLite holds anything in any column: no fault, and a second import takes in nothing."""
+    folder = tmp_path_factory.mktemp("odd")
+    database = sqlite3.connect(folder / "theirs.db")
+    database.executescript(NEW if new else OLD)
+    for table in ("sdk_sessions", "observations"):
+        columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")][1:]
+        for _ in range(2):
+            with contextlib.suppress(sqlite3.IntegrityError):
+                _insert(database, table, **{one: data.draw(_ODD) for one in columns})
+    database.commit()
+    database.close()
+    store = ProjectStore(folder / "ours.db", cleaner({}), make=True)
+    for again in (False, True):
+        with store.transaction():
+            counts = transfer.load(store, claude_mem.rows(folder / "theirs.db"), folder)
+        assert not again or not any(name.endswith("new") for name in counts)
+    assert store.problems() == []
+    store.close()

@@ -220,3 +220,28 @@ def test_markdown_is_for_reading(full: Project) -> None:
     page = _export(full, "markdown")
     assert page.startswith("# Observations of full\n\n## 2")
     assert "`a b.py`" in page and "two\n\nlines" in page
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("observations", "files", [1]),
+        ("observations", "concepts", [{"a": 1}]),
+        ("observations", "created_at_epoch", 10**18),
+        ("observations", "created_at", "soon"),
+        ("checkpoints", "files_in_progress", ["a"]),
+        ("checkpoints", "files_in_progress", [{"path": 1, "lines": ""}]),
+        ("ralph_iterations", "items_completed", [None]),
+        ("sessions", "ended_at", "late"),
+    ],
+)
+def test_what_nobody_could_read_is_refused(
+    full: Project, empty: Project, table: str, column: str, value: Any
+) -> None:
+    """A row that would trouble every session's start is not taken in, nor is the rest."""
+    whole = json.loads(_export(full, "json"))
+    whole[table][0][column] = value
+    (empty.root / "in.json").write_text(json.dumps(whole))
+    code, _, err = empty.call("import", "in.json")
+    assert (code, table in err) == (NO_EXPORT, True), err
+    assert empty.ask("stats")["sessions"] == 0

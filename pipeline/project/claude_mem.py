@@ -19,6 +19,8 @@ from pipeline.sqlite import reading
 
 Row = dict[str, Any]
 _FILE = "claude-mem.db"
+_END_OF_TIME = 253_402_300_800_000  # milliseconds, the year 10,000
+_MOST = 10**12  # tokens
 _TITLE_OF_TEXT = re.compile(r"[^\n.]{1,160}")
 
 
@@ -95,8 +97,8 @@ class _Reader:
                 {
                     "id": row["id"],
                     "claude_session_id": agent or memory or f"claude-mem-{row['id']}",
-                    "request": row.get("user_prompt") or "",
-                    "project": row.get("project") or "",
+                    "request": _first(row, "user_prompt"),
+                    "project": _first(row, "project"),
                     "created_at": _time(row, "started_at") or times.iso(0),
                     "ended_at": _time(row, "completed_at") or None,
                 },
@@ -105,7 +107,7 @@ class _Reader:
     def observations(self) -> Iterator[tuple[str, Row]]:
         for row in self._rows("observations"):
             facts = _list(row.get("facts"))
-            told = [row.get("narrative") or row.get("text") or "", *(f"- {one}" for one in facts)]
+            told = [_first(row, "narrative", "text"), *(f"- {one}" for one in facts)]
             content = "\n".join(part for part in told if part)
             modified = _list(row.get("files_modified"))
             files = [*modified, *_list(row.get("files_read"))]
@@ -113,9 +115,9 @@ class _Reader:
                 "observations",
                 {
                     **self._common(row),
-                    "type": row.get("type") or "change",
-                    "title": row.get("title") or _title(content) or "Untitled",
-                    "subtitle": row.get("subtitle") or "",
+                    "type": _first(row, "type") or "change",
+                    "title": _first(row, "title") or _title(content) or "Untitled",
+                    "subtitle": _first(row, "subtitle"),
                     "content": content,
                     "file_path": files[0] if files else "",
                     "files": list(dict.fromkeys(files)),
@@ -123,7 +125,7 @@ class _Reader:
                     "concepts": [
                         one.partition(":")[0].strip() for one in _list(row.get("concepts"))
                     ],
-                    "tokens_work": row.get("discovery_tokens") or 0,
+                    "tokens_work": _count(row.get("discovery_tokens")),
                 },
             )
 
@@ -157,7 +159,7 @@ class _Reader:
                     "file_path": files[0] if files else "",
                     "files": list(dict.fromkeys(files)),
                     "concepts": ["what-changed"],
-                    "tokens_work": row.get("discovery_tokens") or 0,
+                    "tokens_work": _count(row.get("discovery_tokens")),
                 },
             )
 
@@ -167,12 +169,12 @@ class _Reader:
             number = row.get("session_db_id") or self._names.get(agent)
             if self._project and number not in self._names.values():
                 continue
-            if row.get("prompt_text"):
+            if prompt := _first(row, "prompt_text"):
                 yield (
                     "prompts",
                     {
                         "session_id": number,
-                        "prompt": row["prompt_text"],
+                        "prompt": prompt,
                         "project": self._project,
                         "created_at": _time(row, "created_at") or times.iso(0),
                     },
@@ -189,14 +191,17 @@ class _Reader:
         for row in self._database.execute(
             f"SELECT * FROM {table} WHERE {where} ORDER BY id", values
         ):
-            yield dict(row)
+            yield {
+                name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+                for name, value in dict(row).items()
+            }
 
     def _common(self, row: Row) -> Row:
         memory = _first(row, "memory_session_id", "sdk_session_id")
         at = _time(row, "created_at") or times.iso(0)
         return {
             "session_id": self._numbers.get(memory),
-            "project": row.get("project") or "",
+            "project": _first(row, "project"),
             "created_at": at,
             "created_at_epoch": times.epoch(at),
         }
@@ -207,15 +212,20 @@ def _first(row: Row, *names: str) -> str:
 
 
 def _time(row: Row, name: str) -> str:
-    """The moment as our columns have it; "" where there is none."""
+    """The moment as our columns have it; "" where there is none, or one that no calendar has."""
     moment = row.get(f"{name}_epoch")
     if not isinstance(moment, int | float) or moment <= 0:
         try:
             moment = times.epoch(str(row.get(name) or ""))
-        except ValueError:
+        except (ValueError, OverflowError):
             return ""
     # one early version wrote seconds
-    return times.iso(int(moment if moment > 1e11 else moment * 1000))
+    milliseconds = moment if moment > 1e11 else moment * 1000
+    return times.iso(int(milliseconds)) if milliseconds < _END_OF_TIME else ""
+
+
+def _count(value: Any) -> int:
+    return int(value) if isinstance(value, int | float) and 0 < value < _MOST else 0
 
 
 def _list(value: Any) -> list[str]:

@@ -18,7 +18,25 @@ FORMAT = "anvil-memory"
 VERSION = 1
 # In the order in which they can be written: what another refers to comes first.
 TABLES = ("sessions", "checkpoints", "observations", "ralph_iterations", "prompts")
-_LISTS = frozenset({"files", "concepts", "files_in_progress", "items_completed"})
+_TIMES = ("created_at", "ended_at")
+_LARGEST = 253_402_300_800_000  # milliseconds, the year 10,000
+
+
+def _is_text(item: Any) -> bool:
+    return isinstance(item, str)
+
+
+def _is_file(item: Any) -> bool:
+    return isinstance(item, dict) and all(_is_text(item.get(name)) for name in ("path", "lines"))
+
+
+# The columns that hold lists, and what an item of each is.
+_ITEM = {
+    "files": _is_text,
+    "concepts": _is_text,
+    "items_completed": _is_text,
+    "files_in_progress": _is_file,
+}
 _REFERENCES = {"session_id": "sessions", "checkpoint_id": "checkpoints"}
 # What makes a row of another store the same as one of this.
 _SAME = {
@@ -41,7 +59,7 @@ def rows(store: ProjectStore) -> Iterator[tuple[str, Row]]:
             yield (
                 table,
                 {
-                    name: json.loads(value) if name in _LISTS else value
+                    name: json.loads(value) if name in _ITEM else value
                     for name, value in dict(row).items()
                 },
             )
@@ -172,10 +190,15 @@ def _prepared(
         return value
 
     row = {name: clean(value) for name, value in given.items()}
-    for name in _LISTS & row.keys():
-        if not isinstance(row[name], list):
-            raise ValueError(f"{name} is no list")
+    for name in _ITEM.keys() & row.keys():
+        if not isinstance(row[name], list) or not all(map(_ITEM[name], row[name])):
+            raise ValueError(f"{name} is not a list as it is exported")
         row[name] = json.dumps(row[name], ensure_ascii=False)
+    for name in _TIMES:  # what every reader of the store can read
+        if row.get(name) is not None:
+            times.epoch(row[name])
+    if not 0 <= row.get("created_at_epoch", 0) < _LARGEST:
+        raise ValueError("created_at_epoch is no time")
     for name, other in _REFERENCES.items():
         if row.get(name) is not None:
             row[name] = numbers[other].get(row[name])
