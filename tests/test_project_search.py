@@ -143,3 +143,20 @@ def _index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 _INDEX: ProjectStore
+
+
+def test_words_within_a_sentence_without_spaces(store: ProjectStore) -> None:
+    """Chinese, Japanese and Thai are found by any part, with filters and beside other words."""
+    store.observations.add(NewObservation("decision", "畑に水をやる", content="API は昼に止める"))
+    store.observations.add(NewObservation("change", "会議の記録", content="畑の話"))
+    store.observations.add(NewObservation("change", "ตั้งค่าฐานข้อมูล"))
+
+    def titles(query: str, filters: Filters = Filters()) -> list[str]:  # noqa: B008 - a tuple
+        return [hit["title"] for hit in store.observations.search(query, filters, 9)]
+
+    assert titles("水") == ["畑に水をやる"]
+    assert sorted(titles("畑")) == ["会議の記録", "畑に水をやる"]
+    assert titles("畑", Filters(types=("decision",))) == ["畑に水をやる"]
+    assert titles("api 昼") == ["畑に水をやる"]
+    assert titles("ฐานข้อมูล") == ["ตั้งค่าฐานข้อมูล"]
+    assert titles("海") == []

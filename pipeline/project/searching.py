@@ -12,6 +12,10 @@ from pipeline.errors import ConfigFault
 from pipeline.project import times
 
 _TERM = re.compile(r'"(?P<phrase>[^"]*)"(?P<any>\*?)|(?P<word>[^\s"]+)')
+_UNSPACED = re.compile(  # Thai, Lao, Burmese, Khmer, kana, Chinese characters, Hangul
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
 _SPOKEN = re.compile(r"\w")
 _WORDS = 32  # of a query at most; more would only be the text of an observation itself
 _CANDIDATES = 200  # of the best matches so many are ranked by age too
@@ -70,14 +74,22 @@ def expression(query: str, joint: str = " ") -> str:
     FTS5's own syntax. joint: what stands between the terms, " " for all of them, " OR " for any.
     """
     terms = []
+    for text, beginning in _terms(query):
+        quoted = text.replace('"', '""')
+        terms.append(f'"{quoted}"{"*" if beginning else ""}')
+    return joint.join(terms)
+
+
+def _terms(query: str) -> list[tuple[str, bool]]:
+    """The words and phrases of a query, each with whether it is a beginning."""
+    terms = []
     for found in _TERM.finditer(query):
         text = found["phrase"] if found["phrase"] is not None else found["word"]
         beginning = bool(found["any"]) or (found["phrase"] is None and text.endswith("*"))
         text = text.replace("\0", "").encode("utf-8", "replace").decode()
         if _SPOKEN.search(text):
-            quoted = text.rstrip("*").replace('"', '""')
-            terms.append(f'"{quoted}"{"*" if beginning else ""}')
-    return joint.join(terms[:_WORDS])
+            terms.append((text.rstrip("*"), beginning))
+    return terms[:_WORDS]
 
 
 def search(
@@ -106,6 +118,8 @@ def search(
     else:
         wanted = expression(query)
         found = _candidates(connection, wanted, filters) if wanted else []
+        if not found and _UNSPACED.search(wanted):
+            found = _containing(connection, query, filters)
         if not found and wanted:
             found = _candidates(connection, expression(query, " OR "), filters)
     now = clock()
@@ -151,6 +165,25 @@ def _candidates(
         [*ranks],
     )
     return [(row["id"], ranks[row["id"]], row["at"]) for row in told]
+
+
+def _containing(
+    connection: sqlite3.Connection, query: str, filters: Filters
+) -> Sequence[tuple[int, float, int]]:
+    """The newest observations that have every word anywhere, as id, one rank for all, and time.
+
+    For languages without spaces: the index takes what stands between two signs for one word.
+    """
+    where, values = filters.sql()
+    words = [text.casefold() for text, _ in _terms(query)]
+    text = "lower(o.title || ' ' || o.subtitle || ' ' || o.content || ' ' || o.files)"
+    rows = connection.execute(
+        f"""SELECT o.id, o.created_at_epoch AS at FROM observations AS o
+            WHERE {where} {f"AND instr({text}, ?) > 0 " * len(words)}
+            ORDER BY o.created_at_epoch DESC LIMIT ?""",
+        (*values, *words, _CANDIDATES),
+    )
+    return [(row["id"], -1.0, row["at"]) for row in rows]
 
 
 def _score(rank: float, age: int) -> float:
