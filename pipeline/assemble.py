@@ -23,6 +23,7 @@ from pipeline.desk import Desk
 from pipeline.errors import ConfigFault, SourceFault, StoreFault
 from pipeline.history import History
 from pipeline.models import Account, Embedder, Model
+from pipeline.models.address import address
 from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve, served
 from pipeline.models.check import Finding, check, check_embedder, check_served
 from pipeline.models.fetch import MANIFEST, check_files
@@ -30,7 +31,7 @@ from pipeline.models.keys import server_key
 from pipeline.models.minilm import MiniLM
 from pipeline.models.mlx import MlxModel
 from pipeline.models.openai_api import ServedModel
-from pipeline.models.server import Server, address
+from pipeline.models.server import Server
 from pipeline.policy import load_policy
 from pipeline.prompts import Prompts
 from pipeline.publish import Press

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InvalidReply, ModelFault, OutOfMemory, PromptTooLong
 from pipeline.models import Ask, Grammar, Model
+from pipeline.models.address import address
 from pipeline.models.completions import parsed
 from pipeline.models.openai_api import ServedModel
-from pipeline.models.server import Refused, Server, address
+from pipeline.models.server import Refused, Server
 from pipeline.models.weighing import Listed, probabilities, weigh
 from pipeline.records import Call
 from tests.support_server import Fault, Place, Upstream, listing, reply, serving

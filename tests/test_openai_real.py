@@ -16,10 +16,11 @@ from urllib.request import urlopen
 import pytest
 
 from pipeline.models import Ask, Grammar
+from pipeline.models.address import address
 from pipeline.models.check import check_served
 from pipeline.models.mlx import MlxModel
 from pipeline.models.openai_api import ServedModel
-from pipeline.models.server import Server, address
+from pipeline.models.server import Server
 from pipeline.records import Call
 from tests.support_night import NIGHT, make_vault, write_session
 from tests.support_server import Fault, forward, serving

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from pipeline import assemble, cli
 from pipeline.config import Config, ServerConfig, load_config
 from pipeline.errors import ConfigFault, ModelFault
+from pipeline.models.address import address
 from pipeline.models.keys import server_key
-from pipeline.models.server import address
 from pipeline.status import gather
 from pipeline.system import NOT_THERE, Answer, Ask
 from tests.support_server import Fault, reply, serving
