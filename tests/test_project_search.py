@@ -159,4 +159,4 @@ def test_words_within_a_sentence_without_spaces(store: ProjectStore) -> None:
     assert titles("畑", Filters(types=("decision",))) == ["畑に水をやる"]
     assert titles("api 昼") == ["畑に水をやる"]
     assert titles("ฐานข้อมูล") == ["ตั้งค่าฐานข้อมูล"]
-    assert titles("海") == []
+    assert titles("海") == titles("畑%話") == titles("畑" * 60_000) == []

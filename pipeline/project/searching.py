@@ -12,6 +12,8 @@ from pipeline.errors import ConfigFault
 from pipeline.project import times
 
 _TERM = re.compile(r'"(?P<phrase>[^"]*)"(?P<any>\*?)|(?P<word>[^\s"]+)')
+_WILD = re.compile("[%_!]")
+_LONGEST = 500  # characters of a word that is looked for anywhere
 _UNSPACED = re.compile(  # Thai, Lao, Burmese, Khmer, kana, Chinese characters, Hangul
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
@@ -175,13 +177,14 @@ def _containing(
     For languages without spaces: the index takes what stands between two signs for one word.
     """
     where, values = filters.sql()
-    words = [text.casefold() for text, _ in _terms(query)]
-    text = "lower(o.title || ' ' || o.subtitle || ' ' || o.content || ' ' || o.files)"
+    columns = ("title", "subtitle", "content", "files")
+    each = " OR ".join(f"o.{name} LIKE ? ESCAPE '!'" for name in columns)
+    words = [f"%{_WILD.sub(r'!\g<0>', text[:_LONGEST])}%" for text, _ in _terms(query)]
     rows = connection.execute(
         f"""SELECT o.id, o.created_at_epoch AS at FROM observations AS o
-            WHERE {where} {f"AND instr({text}, ?) > 0 " * len(words)}
+            WHERE {where} {f"AND ({each}) " * len(words)}
             ORDER BY o.created_at_epoch DESC LIMIT ?""",
-        (*values, *words, _CANDIDATES),
+        (*values, *(word for word in words for _ in columns), _CANDIDATES),
     )
     return [(row["id"], -1.0, row["at"]) for row in rows]
 
