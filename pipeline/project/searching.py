@@ -179,7 +179,7 @@ def _containing(
     where, values = filters.sql()
     columns = ("title", "subtitle", "content", "files")
     each = " OR ".join(f"o.{name} LIKE ? ESCAPE '!'" for name in columns)
-    words = [f"%{_WILD.sub(r'!\g<0>', text[:_LONGEST])}%" for text, _ in _terms(query)]
+    words = ["%" + _WILD.sub(r"!\g<0>", text[:_LONGEST]) + "%" for text, _ in _terms(query)]
     rows = connection.execute(
         f"""SELECT o.id, o.created_at_epoch AS at FROM observations AS o
             WHERE {where} {f"AND ({each}) " * len(words)}
