@@ -47,7 +47,7 @@ def nights(store: Path, now: datetime) -> Nights:
     A run that ended after `now` had a wrong clock, and must not count as a success for ever.
     """
     latest = (now.astimezone(UTC) + _AHEAD).strftime("%Y-%m-%dT%H:%M")
-    with reading(store) as database:
+    with reading(store, patience=0.1) as database:  # a session waits for the answer
         rows = database.execute(
             """SELECT status, json_extract(results, '$.failure') AS failure FROM runs
                ORDER BY rowid DESC LIMIT 1"""

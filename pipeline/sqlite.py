@@ -56,14 +56,16 @@ def is_busy(error: BaseException) -> bool:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path, *, patience: float = 1.0) -> Iterator[sqlite3.Connection]:
     """A database to look at in passing: nothing is made, checked, migrated or written.
+
+    patience: seconds to wait for one that is locked.
 
     Raises StoreFault for one that is not there, and for whatever the block cannot read in it.
     """
     try:
         # not mode=ro, which leaves the files of the WAL behind
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=1.0)) as looked:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=patience)) as looked:
             looked.row_factory = sqlite3.Row
             looked.execute("PRAGMA query_only=ON")
             yield looked

@@ -12,11 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline.cli import app
-from pipeline.config import Config
+from pipeline.config import Config, config_path
 from pipeline.errors import InvalidReply, MemoryFault, ModelFault, PromptTooLong
 from pipeline.history import History
 from pipeline.models import Ask, Choice, Reply
 from pipeline.policy import load_policy
+from pipeline.resources import folder
 from pipeline.status import gather, lines
 from pipeline.store import Store
 from tests.support_night import (
@@ -416,3 +417,19 @@ def test_the_same_fault_of_the_whole_night_is_told_once(home: Path, config: Conf
     assert len(changelog(config)) == seen + 1
     night: Night = run_night(config, good(), at=MORROW + timedelta(days=7))
     assert night.status == "done"
+
+
+@pytest.mark.parametrize("prompt", ["chunk/label", "cluster/name", "synthesize/claims"])
+def test_a_users_prompt_may_be_warm(home: Path, config: Config, prompt: str) -> None:
+    """The temperature of an overriding prompt is heeded, and every ask has its seed."""
+    naming = prompt == "cluster/name"
+    news_for(home, prompt if naming else "chunk/label")
+    text = (folder("prompts") / f"{prompt}.md").read_text(encoding="utf-8")
+    text = re.sub(r"^temperature: .*\n", "", text, flags=re.MULTILINE)
+    own = config_path().parent / "prompts" / f"{prompt}.md"
+    own.parent.mkdir(parents=True)
+    own.write_text(text.replace("---\n", "---\ntemperature: 0.3\n", 1), encoding="utf-8")
+    script = failing("cluster/name", lambda ask: "Watering")[0] if naming else good()
+    night = run_night(config, script, at=MORROW)
+    asked = [one for one in night.model.asked if one.purpose == prompt and one.call == "write"]
+    assert asked and all(one.seed is not None for one in asked)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.assemble import chosen_model
 from pipeline.doctor.checks import Machine, Verdict, fail, ok
+from pipeline.models.catalog import served
 from pipeline.models.fetch import MANIFEST, path
 
 _LENGTH_BYTES = 8  # of a safetensors file: the length of its header, little-endian
@@ -16,7 +17,10 @@ _LARGEST_HEADER = 100_000_000  # what the format allows
 
 def model(machine: Machine) -> Verdict:
     """The language model is fetched and its files are whole."""
-    return _intact(chosen_model(machine.config)[0], machine)
+    name = chosen_model(machine.config)[0]
+    if served(name):
+        return ok(f"{name} runs on a server; `memory model check` asks it")
+    return _intact(name, machine)
 
 
 def embedder(machine: Machine) -> Verdict:

@@ -157,6 +157,8 @@ def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
         purpose="chunk/label",
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
+        seeds=[0] * len(asks),
+        temperature=prompt.temperature,
     )
     return [
         _label(reply.text) or _first_words(text) for reply, text in zip(replies, texts, strict=True)

@@ -240,6 +240,8 @@ def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
         purpose="cluster/name",
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
+        seeds=[0],
+        temperature=prompt.temperature,
     )[0]
     given = reply.text if reply.finish == "stop" and len(reply.text) <= _NAME_CHARACTERS else ""
     return _nameable(given) or _nameable(chunk.label) or "Untitled"

@@ -66,16 +66,18 @@ def extract(
         ]
         for _, messages in chunks
     ]
+    asks = [
+        prompts.ask(PURPOSE, {"transcript": text, "rules": rules})
+        for texts in pieces
+        for text in texts
+    ]
     replies = model.write(
-        [
-            prompts.ask(PURPOSE, {"transcript": text, "rules": rules})
-            for texts in pieces
-            for text in texts
-        ],
+        asks,
         stage=STAGE,
         purpose=PURPOSE,
         max_tokens=prompt.max_tokens,
         grammar=prompt.grammar,
+        seeds=[0] * len(asks),
         temperature=prompt.temperature,
     )
     feed = iter(replies)
