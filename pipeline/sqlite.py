@@ -65,7 +65,9 @@ def reading(path: Path, *, patience: float = 1.0) -> Iterator[sqlite3.Connection
     """
     try:
         # not mode=ro, which leaves the files of the WAL behind
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=patience)) as looked:
+        with closing(
+            sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=patience)
+        ) as looked:
             looked.row_factory = sqlite3.Row
             looked.execute("PRAGMA query_only=ON")
             yield looked
