@@ -100,6 +100,19 @@ def test_a_backup_comes_back_to_the_byte_on_an_empty_home(
     git(there.vault, "fsck", "--strict")
 
 
+def test_what_was_closed_to_others_comes_back_closed(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the backup nor what it is put back to has a folder that others can read."""
+    made = Path(json.loads(memory("backup", str(tmp_path / "disk"), "--json"))["backup"])
+    new_home(tmp_path / "other", monkeypatch)
+    memory("restore", str(made))
+    for place in (made, load_config().data_dir):
+        folders = [place, *(path for path in place.rglob("*") if path.is_dir())]
+        assert len(folders) > 4  # the archive has its folders by source, year and month
+        assert [path for path in folders if path.lstat().st_mode & 0o077] == []
+
+
 def test_the_night_after_a_restore_is_silent(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

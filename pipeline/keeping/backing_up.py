@@ -126,11 +126,21 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each closed to others.
+
+    mkdir(parents=True) gives its mode to the last one alone.
+    """
+    if not folder.is_dir():
+        make_private(folder.parent)
+        folder.mkdir(exist_ok=True, mode=0o700)
+
+
 def copy_files(source: Path, target: Path, leave_out: tuple[Path, ...] = ()) -> None:
     """A folder's files with their bytes, times and modes; links as links."""
     for path in walk(source, leave_out):
         copy = target / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(copy.parent)
         try:
             shutil.copy2(path, copy, follow_symlinks=False)
         except FileNotFoundError:
@@ -184,7 +194,7 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
     for path in links:  # to another disk: what counts is what is there
         copy_files(path, part / DATA / path.name)
     if config_path().is_file():
-        (part / CONFIG).mkdir()
+        make_private(part / CONFIG)
         shutil.copy2(config_path(), part / CONFIG / "config.toml")
     copy_files(config_path().parent / "prompts", part / CONFIG / "prompts")
     copy_files(config.vault, part / VAULT, (config.vault / ".git", *own))

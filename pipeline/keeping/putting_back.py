@@ -26,6 +26,7 @@ from pipeline.keeping.backing_up import (
     VAULT,
     digest_of,
     known_backups,
+    make_private,
     own_folders,
     remember_backups,
     walk,
@@ -226,6 +227,6 @@ def _stage(kept: _Backup, source: str, target: Path) -> Path:
             shutil.copy2(kept.folder / name, staged)
         elif name.startswith(f"{source}/"):
             copy = staged / name.removeprefix(f"{source}/")
-            copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(copy.parent)
             shutil.copy2(kept.folder / name, copy, follow_symlinks=False)
     return staged
