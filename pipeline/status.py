@@ -51,7 +51,7 @@ def gather(config: Config, now: datetime | None = None, ask: Ask = ask) -> dict[
         "vault": str(config.vault),
         "store": str(config.store_path),
         "model": chosen_model(config)[0],
-        "model_fetched": _is_fetched(config),
+        "model_fetched": is_fetched(config),
         "articles": None,
         "uncommitted": None,
         "counts": {},
@@ -108,10 +108,11 @@ def _schedule(config: Config, now: datetime, ask: Ask) -> tuple[State | None, li
         return None, [f"{fault} ({fault.mend})"]
 
 
-def _is_fetched(config: Config) -> bool:
+def is_fetched(config: Config) -> bool:
+    """Whether a night has its language model: fetched, or on a server, which has its own."""
     try:
         name = chosen_model(config)[0]
-        if not served(name):  # a server has its own
+        if not served(name):
             model_path(name, config.models_dir)
     except ModelFault:
         return False

@@ -41,6 +41,15 @@ def test_init_twice_changes_nothing(home: Path) -> None:
     assert again == head
 
 
+def test_init_names_the_next_step(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is fetched before the first night, which never downloads."""
+    monkeypatch.setenv("MEMORY_MODEL", "e4b")
+    assert run("init").stdout.splitlines()[-1] == "next: memory model fetch e4b"
+    (home / "config.json").write_text("{}")  # a folder with a model is taken as it is
+    monkeypatch.setenv("MEMORY_MODEL", str(home))
+    assert run("init").stdout.splitlines()[-1] == "next: memory synthesize --dry-run"
+
+
 def test_a_night_without_transcripts_needs_no_model(home: Path) -> None:
     """Nothing to do is said in one line, although no model was ever fetched."""
     run("init")

@@ -19,7 +19,8 @@ import pytest
 
 from pipeline import doctor, errors
 from pipeline.archive import Archive
-from pipeline.doctor import CHECKS, Level, Machine, settings
+from pipeline.config import load_config
+from pipeline.doctor import CHECKS, Level, Machine, places, settings
 from pipeline.errors import BusyFault, ConfigFault
 from pipeline.lock import one_run
 from pipeline.vault import Vault
@@ -158,6 +159,15 @@ def test_what_is_safe_is_mended(healthy: Healthy, breaks: Break, code: str) -> N
 def test_every_mend_is_seen_to_work() -> None:
     """No check claims to mend without a test of it."""
     assert {code for _, code in MENDED} == {c.code for c in CHECKS if c.mend is not None}
+
+
+def test_folders_that_no_run_has_needed_are_not_missed(home: Path) -> None:
+    """After `memory init`, and after a night without transcripts, there is nothing to mend."""
+    assert not list(home.rglob("*.jsonl"))
+    for command in ("init", "synthesize"):
+        subprocess.run([sys.executable, "-m", "pipeline", command], check=True, capture_output=True)
+        with Machine(load_config()) as machine:
+            assert places.folders(machine).level is Level.OK
 
 
 def test_on_a_healthy_machine_nothing_is_mended(healthy: Healthy) -> None:

@@ -51,9 +51,11 @@ def init(
 
     Example: memory init --vault ~/MemoryVault
     """
+    from pipeline.assemble import chosen_model
     from pipeline.config import load_config, remember
     from pipeline.history import History
     from pipeline.resources import folder
+    from pipeline.status import is_fetched
     from pipeline.store import Store
     from pipeline.vault import Vault
 
@@ -73,7 +75,10 @@ def init(
         history.commit(pages, "init: the vault's pages")
     verb = "made" if seeded else "stands as it was"
     say(f"vault {config.vault}: {verb}")
-    say("next: memory synthesize --dry-run")
+    if not is_fetched(config):
+        say(f"next: memory model fetch {chosen_model(config)[0]}")
+    else:
+        say("next: memory synthesize --dry-run")
 
 
 def synthesize(

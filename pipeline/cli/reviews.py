@@ -209,7 +209,7 @@ def log(
         print_json([one.as_json() for one in told])
         return
     if not told:
-        say("no run yet: memory synthesize")
+        say("no run has had anything to do yet: memory synthesize")
     for one in told:
         _say_run(one)
 

@@ -87,7 +87,7 @@ def private(machine: Machine) -> Verdict:
     open_to_others = list(_open_to_others(machine))
     if open_to_others:
         return fail(
-            f"{counted(len(open_to_others), 'file or folder')} open to others, the first "
+            f"{counted(len(open_to_others), 'place')} open to others, the first "
             f"{open_to_others[0]}",
             "memory doctor --fix",
         )
@@ -100,11 +100,11 @@ def make_private(machine: Machine) -> str:
     for path in _open_to_others(machine):
         path.chmod(0o700 if path.is_dir() else 0o600)
         count += 1
-    return f"closed {counted(count, 'file or folder')} to others"
+    return f"closed {counted(count, 'place')} to others"
 
 
 def folders(machine: Machine) -> Verdict:
-    """The folders of store, archive and logs are there once a run was, and can be written."""
+    """Folders of store, archive and logs are there once a run needed them, and can be written."""
     missing = []
     if machine.config.log_dir.is_symlink():
         return warn(
@@ -118,9 +118,10 @@ def folders(machine: Machine) -> Verdict:
         if not os.access(above, os.W_OK | os.X_OK):
             return fail(f"{above} cannot be written", f"chmod u+wx '{above}'")
         if not place.is_dir():
-            missing.append(str(place))
-    if missing and machine.config.store_path.is_file():
-        return warn(f"missing: {', '.join(missing)}", "memory doctor --fix")
+            missing.append(place)
+    missing_by_now = [str(place) for place in missing if place in _needed(machine)]
+    if missing_by_now:
+        return warn(f"missing: {', '.join(missing_by_now)}", "memory doctor --fix")
     return ok("all there" if not missing else "made by the first run")
 
 
@@ -130,6 +131,19 @@ def make_folders(machine: Machine) -> str:
     for place in made:
         place.mkdir(parents=True, mode=0o700)
     return f"made {', '.join(map(str, made)) or 'nothing'}"
+
+
+def _needed(machine: Machine) -> tuple[Path, ...]:
+    """Those of the folders that runs so far have needed: `memory init` makes the store alone."""
+    try:
+        store = machine.store
+    except StoreFault:  # what is wrong with it is told elsewhere
+        return _folders(machine)
+    if store is None or store.runs.last() is None:
+        return ()
+    config = machine.config
+    read = store.soundness.convs()
+    return (config.log_dir, *((config.archive_dir,) if read else ()))
 
 
 def _folders(machine: Machine) -> tuple[Path, ...]:
