@@ -58,6 +58,14 @@ def test_a_night_without_transcripts_needs_no_model(home: Path) -> None:
     assert done.stdout.splitlines()[-1].endswith("nothing new")
 
 
+def test_a_dry_run_says_that_it_was_one(home: Path) -> None:
+    """Who reads what it would do is told that nothing was done."""
+    run("init")
+    done = run("synthesize", "--dry-run", "--model", "e4b")
+    assert "on copies" in done.stdout.splitlines()[-1]
+    assert "on copies" not in run("synthesize", "--model", "e4b").stdout
+
+
 def test_no_vault_yet(home: Path) -> None:
     """The fault names the place and the command that mends it; exit 3."""
     done = run("synthesize")

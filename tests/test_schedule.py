@@ -228,6 +228,13 @@ def test_options_are_not_swallowed_by_a_subcommand(home: Path) -> None:
     assert run(home, "schedule", "--at", "04:00", "status").returncode == 3
 
 
+def test_what_is_not_scheduled_is_not_tried(home: Path) -> None:
+    """Exit 3 and the command that schedules, where the system would speak of its own."""
+    done = run(home, "schedule", "try")
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].strip() == "memory schedule"
+
+
 def test_a_dry_run_writes_nothing(home: Path) -> None:
     """It shows the files and the commands."""
     before = sorted(home.rglob("*"))

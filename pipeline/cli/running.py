@@ -230,7 +230,7 @@ def _run(
         if wish.as_json:
             print_json(told | ({"diff": diff} if rehearsing else {}))
         else:
-            _print(told, diff)
+            _print(told, diff, rehearsed=rehearsing is not None)
     return status
 
 
@@ -248,7 +248,7 @@ def _spent(desk: Desk) -> dict[str, float]:
         return dict.fromkeys(kinds, 0.0)
 
 
-def _print(told: dict[str, Any], diff: str) -> None:
+def _print(told: dict[str, Any], diff: str, *, rehearsed: bool) -> None:
     """The result for a reader: the diff of a rehearsal, what was noticed, the run in one line."""
     print_diff(diff)
     for problem in told["problems"]:
@@ -256,8 +256,12 @@ def _print(told: dict[str, Any], diff: str) -> None:
     for job, reasons in told["rejected"]:
         warn(f"not kept: {job}: {'; '.join(reasons)}")
     for article, reasons in told["held"]:
-        warn(f"held: {article}: {'; '.join(reasons)} (see it with `memory review`)")
+        # what a rehearsal holds is gone with its copies
+        where = "" if rehearsed else " (see it with `memory review`)"
+        warn(f"held: {article}: {'; '.join(reasons)}{where}")
     say(_sentence(told["run"], told["status"], told["counts"], told["spent"]))
+    if rehearsed:
+        say("all of it on copies: vault and store are as they were")
     if told["backlog"]:
         say(f"{told['backlog']} older conversations wait: `memory backfill` takes them, too")
 

@@ -103,6 +103,8 @@ def schedule_try() -> None:
     from pipeline import schedule as scheduling
     from pipeline.system import ask
 
+    if scheduling.installed() is None:
+        raise ConfigFault("nothing is scheduled that could be tried", mend="memory schedule")
     scheduling.start(ask)
     say("started; `memory schedule status` shows how it ends")
 
