@@ -89,7 +89,7 @@ def main() -> None:
         output = run(*night, env=env, cwd=folder, fine=(0, 9))
         if "6 conversations" not in output:
             sys.exit(f"the dry run did not read the six sessions:\n{output}")
-        print(output.strip().splitlines()[-1])
+        print(next(line for line in output.splitlines() if line.startswith("run ")))
         if run("git", "-C", vault, "log", "--oneline", env=env) != before:
             sys.exit("a dry run made a commit")
         if dirty := run("git", "-C", vault, "status", "--porcelain", env=env):
