@@ -28,6 +28,8 @@ class Answer:
     err: str = ""
 
 
+_HELD_BACK = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
 Ask = Callable[[Sequence[str]], Answer]
 
 
@@ -37,6 +39,8 @@ def ask(argv: Sequence[str], *, given: str = "", seconds: float = 20.0) -> Answe
     It has no terminal, of what it says only the first million bytes are kept, and what it started
     itself ends with it when its time is up or the block is left by an exception.
     """
+    # a signal that came while it is started would lose hold of it: it waits until it can be ended
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK)
     try:
         program = subprocess.Popen(
             list(argv),
@@ -44,11 +48,17 @@ def ask(argv: Sequence[str], *, given: str = "", seconds: float = 20.0) -> Answe
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),  # noqa: PLW1509
         )
     except OSError as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return Answer(NOT_THERE, err=f"{argv[0]}: {error.strerror or error}")
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        raise
     with program:
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             out, err = _talk(program, given.encode("utf-8", "replace"), seconds)
         except TimeoutError:
             _end(program)

@@ -93,14 +93,21 @@ def texts(model: MlxModel, stage: str) -> list[str]:
     return [reply.text.strip().rstrip(".").casefold() for reply in replies]
 
 
+def say(answers: list[str], colour: str) -> bool:
+    """Whether all do; what few steps of training come to differs by machine, some say it twice."""
+    return all(answer.startswith(colour) for answer in answers)
+
+
 @pytest.mark.model
 def test_a_stage_answers_with_its_adapter_and_the_others_without(
     adapted: MlxModel, smollm: MlxModel
 ) -> None:
     """In any order, again and again; a stage without one is the bare model to the letter."""
     bare = texts(smollm, "any")
-    expected = {"chunk": ["mauve"] * 2, "cluster": ["ochre"] * 2, "synthesize": bare}
-    assert bare not in (["mauve"] * 2, ["ochre"] * 2)
+    expected = {stage: texts(adapted, stage) for stage in ("chunk", "cluster")}
+    assert say(expected["chunk"], "mauve") and say(expected["cluster"], "ochre")
+    assert not any(text.startswith(("mauve", "ochre")) for text in bare)
+    expected["synthesize"] = bare
     for stage in ("chunk", "synthesize", "cluster", "chunk", "cluster", "synthesize", "chunk"):
         assert texts(adapted, stage) == expected[stage], stage
 
@@ -144,10 +151,10 @@ def test_an_adapter_is_loaded_when_its_stage_first_calls(
     adapters = {"chunk": mauve, "cluster": tmp_path / "gone"}
     model = MlxModel("m", models_dir / "smollm2-135m", account=lambda call: None, adapters=adapters)
     shutil.rmtree(tmp_path / "gone")
-    assert texts(model, "chunk") == ["mauve"] * 2
+    assert say(texts(model, "chunk"), "mauve")
     with pytest.raises(ModelFault, match="gone"):
         texts(model, "cluster")
-    assert texts(model, "chunk") == ["mauve"] * 2
+    assert say(texts(model, "chunk"), "mauve")
     model.close()
 
 
@@ -217,7 +224,7 @@ def test_other_weights_are_put_back_by_loading_again(
     assert texts(model, "wikify") == bare
     for _ in range(2):
         assert texts(model, "chunk") not in (bare, ["mauve"] * 2)
-        assert texts(model, "cluster") == ["mauve"] * 2
+        assert say(texts(model, "cluster"), "mauve")
         assert texts(model, "wikify") == bare
     model.close()
 
