@@ -7,10 +7,12 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from types import FrameType
 
 NOT_THERE = 127  # what a shell answers for a program it cannot find
 TOO_LATE = 124  # what timeout(1) answers
@@ -28,7 +30,7 @@ class Answer:
     err: str = ""
 
 
-_HELD_BACK = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_Handler = Callable[[int, FrameType | None], object]
 
 Ask = Callable[[Sequence[str]], Answer]
 
@@ -40,7 +42,8 @@ def ask(argv: Sequence[str], *, given: str = "", seconds: float = 20.0) -> Answe
     itself ends with it when its time is up or the block is left by an exception.
     """
     # a signal that came while it is started would lose hold of it: it waits until it can be ended
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK)
+    came: list[int] = []
+    handlers = _held_back(came)
     try:
         program = subprocess.Popen(
             list(argv),
@@ -48,17 +51,16 @@ def ask(argv: Sequence[str], *, given: str = "", seconds: float = 20.0) -> Answe
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),  # noqa: PLW1509
         )
     except OSError as error:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _let_go(handlers, came)
         return Answer(NOT_THERE, err=f"{argv[0]}: {error.strerror or error}")
     except BaseException:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _let_go(handlers, came)
         raise
     with program:
         try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            _let_go(handlers, came)
             out, err = _talk(program, given.encode("utf-8", "replace"), seconds)
         except TimeoutError:
             _end(program)
@@ -67,6 +69,30 @@ def ask(argv: Sequence[str], *, given: str = "", seconds: float = 20.0) -> Answe
             _end(program)
             raise
     return Answer(program.returncode, out, err)
+
+
+def _held_back(came: list[int]) -> dict[int, _Handler]:
+    """Only note the signals that somebody handles, from here on; their handlers.
+
+    Masking them would not do: another thread can receive them, and the handler runs in this one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return {}  # handlers never run here
+    found = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    handlers: dict[int, _Handler] = {
+        number: handler for number, handler in found.items() if callable(handler)
+    }
+    for number in handlers:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    return handlers
+
+
+def _let_go(handlers: dict[int, _Handler], came: list[int]) -> None:
+    """Give the signals back, and those that came to their handlers."""
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    for number in came:
+        handlers[number](number, None)
 
 
 def _talk(program: subprocess.Popen[bytes], given: bytes, seconds: float) -> tuple[str, str]:
