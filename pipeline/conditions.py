@@ -17,8 +17,8 @@ from typing import Any
 
 import psutil
 
-from pipeline.config import NightConfig
 from pipeline.system import Ask, ask
+from pipeline.tables import NightConfig
 
 _GB = 2**30
 _HEAVY = 2  # thermal pressure: 0 nominal, 1 moderate, 2 heavy, 3 trapping, 4 sleeping

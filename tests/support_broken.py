@@ -15,9 +15,9 @@ from pathlib import Path
 
 import psutil
 
-from pipeline.config import NightConfig, SourcesConfig
 from pipeline.records import Call
 from pipeline.store import Store
+from pipeline.tables import NightConfig, SourcesConfig
 from tests.support_health import NOW, Healthy, Systemd
 from tests.support_night import NIGHT
 

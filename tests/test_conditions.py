@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from pipeline.conditions import Machine, read, reasons, weights_bytes
-from pipeline.config import NightConfig
 from pipeline.system import NOT_THERE, Answer
+from pipeline.tables import NightConfig
 
 GB = 2**30
 NIGHT = NightConfig()

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import Config, NightConfig, load_config
+from pipeline.config import Config, load_config
 from pipeline.errors import ConfigFault, VaultFault
 from pipeline.logs import logs, read, run_log
 from pipeline.records import Event
 from pipeline.results import RunResults
+from pipeline.tables import NightConfig
 
 RUN = "20010203-030000"
 SPENT = {"calls": 3, "prompt_tokens": 100, "cached_tokens": 0, "output_tokens": 20, "seconds": 1.5}

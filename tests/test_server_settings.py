@@ -11,12 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from pipeline import assemble, cli
-from pipeline.config import Config, ServerConfig, load_config
+from pipeline.config import Config, load_config
 from pipeline.errors import ConfigFault, ModelFault
 from pipeline.models.address import address
 from pipeline.models.keys import server_key
 from pipeline.status import gather
 from pipeline.system import NOT_THERE, Answer, Ask
+from pipeline.tables import ServerConfig
 from tests.support_server import Fault, reply, serving
 
 KEY = "k-7Tq0vXw2ZrN4mB8c"

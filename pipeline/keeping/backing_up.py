@@ -26,10 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import sqlite
-from pipeline.config import APP, Config, config_path
+from pipeline.config import Config, config_path
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.history import History
 from pipeline.sqlite import connect
+from pipeline.tables import APP
 
 FORMAT = 1  # of the manifest; raise it when a part changes its place or meaning
 MANIFEST = "manifest.json"

@@ -10,12 +10,13 @@ from operator import itemgetter
 from pathlib import Path
 from tempfile import gettempdir
 
-from pipeline.config import APP, Config
+from pipeline.config import Config
 from pipeline.keeping.asides import BEFORE
 from pipeline.keeping.backing_up import known_backups, own_folders, walk
 from pipeline.keeping.pages import as_read, citing, pages
 from pipeline.keeping.searching import Needles
 from pipeline.store import Store
+from pipeline.tables import APP
 
 _MOST = 1 << 24  # bytes of a file beside the pages; a larger one is a picture or a film
 # tables that know what stands in the vault's pages

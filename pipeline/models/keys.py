@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipeline.config import ServerConfig
 from pipeline.errors import ConfigFault
 from pipeline.system import Ask
+from pipeline.tables import ServerConfig
 
 
 def server_key(server: ServerConfig, environ: Mapping[str, str], ask: Ask) -> str:

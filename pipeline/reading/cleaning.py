@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from pipeline.config import IngestConfig
 from pipeline.records import Action
 from pipeline.redact import Remembered, redact
 from pipeline.spans import without_spans
+from pipeline.tables import IngestConfig
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
