@@ -188,6 +188,14 @@ def _key_block(end: bool) -> str:
     return f"-----BEGIN RSA PRIVATE KEY-----\n{body}{tail}"
 
 
+@pytest.mark.parametrize("before", ["b-", "b_", "feature/b-", "KEY_", "--token-"])
+def test_a_key_goes_that_stands_behind_a_dash(before: str) -> None:
+    """As in the name of a branch; one that only ends a longer word stays."""
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    assert redact(f"on {before}{key} now").text == f"on {before}[REDACTED:github] now"
+    assert key in redact(f"on x{key} now").text
+
+
 def test_private_key_blocks_go_whole() -> None:
     """With an end, without one, and with escaped line breaks; the text around them stays."""
     assert redact(f"a\n{_key_block(True)}\nb").text == "a\n[REDACTED:private-key]\nb"

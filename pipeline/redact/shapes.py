@@ -12,7 +12,7 @@ from pipeline.redact.judging import is_lifelike, is_machine_made
 from pipeline.redact.rules import Rule, later
 
 # after an escaped line break or an escaped character of a URL, too
-_STARTS = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
+_STARTS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
 _ENDS = r"(?![A-Za-z0-9])"
 _UUID = r"[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
 
