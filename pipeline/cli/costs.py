@@ -51,7 +51,11 @@ def stats(
         print_json({"runs": [bill.as_json() for bill in found], "together": summed(whole)})
         return
     if not whole.costs:
-        say("no run has asked the model anything yet" if not run else f"{run} asked nothing")
+        say(
+            "no run has asked the model anything that is on record"
+            if not run
+            else f"{run} asked nothing"
+        )
         return
     _print_costs(whole)
     _print_sums(summed(whole), len(found))

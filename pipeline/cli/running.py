@@ -135,7 +135,10 @@ def _sound_run(config: Config, wish: Wish, killed: Holder | None) -> str:
 
     problems = []
     if killed:
-        problems.append(f"the last run was killed ({killed}); this one goes on where it stopped")
+        problems.append(
+            f"a run, or another command that holds the lock, was killed ({killed}); "
+            "this run goes on where that stopped"
+        )
     if not wish.trust_clock:
         _refuse_wrong_clock(config)
     if wish.dry_run:

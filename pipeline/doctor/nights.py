@@ -87,7 +87,8 @@ def locked(machine: Machine) -> Verdict:
         return ok(f"a run is at work ({holder})")
     if path.exists() and path.read_text("utf-8", "replace").strip():
         return warn(
-            "the last run was killed", "nothing is lost: the next `memory synthesize` goes on"
+            "a run, or another command that holds the lock, was killed",
+            "nothing is lost: the next `memory synthesize` goes on",
         )
     return ok("free")
 
