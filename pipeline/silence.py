@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
+from pipeline import hours
 from pipeline.errors import StoreFault
 from pipeline.sqlite import reading
 
@@ -72,11 +73,7 @@ def missed(at: time, since: datetime, now: datetime, *, at_work: bool = False) -
     since: of the last success, or of the installation of the schedule if that is later; the
     moments up to `now` count. at_work: a run is, so the newest moment is not missed yet.
     """
-    day, count = now.astimezone().date(), 0
-    while (due := datetime.combine(day, at).astimezone(UTC)) > since:
-        count += due <= now
-        day -= timedelta(days=1)
-    return max(0, count - at_work)
+    return max(0, hours.nights(at, since, now) - at_work)
 
 
 def scheduled(environ: Mapping[str, str], home: Path) -> tuple[time, datetime] | None:

@@ -69,8 +69,8 @@ def at_night(config: Config, wish: Wish, at: str) -> None:
     from dataclasses import replace
 
     from pipeline import assemble, conditions, night, schedule
+    from pipeline.hours import last_due, parse
     from pipeline.lock import one_run
-    from pipeline.schedule.times import last_due, parse
 
     now = assemble.utc_now()
     due = last_due(parse(at), now)

@@ -51,7 +51,7 @@ def schedule(
         return
     from pipeline import schedule as scheduling
     from pipeline.config import load_config
-    from pipeline.schedule.times import parse
+    from pipeline.hours import parse
     from pipeline.system import ask
 
     config = load_config()

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
 
+from pipeline import hours
 from pipeline.errors import BusyFault, MemoryFault
 from pipeline.resources import folder
-from pipeline.schedule import advice, times
+from pipeline.schedule import advice
 from pipeline.schedule.files import bytes_of, make_folder, remove_file, replace_file
 from pipeline.schedule.jobs import Installed, Job, Pause, Plan, ProcessType, State
 from pipeline.schedule.surroundings import moved
@@ -179,7 +180,7 @@ def state(wanted: Job, log_dir: Path, ask: Ask, now: datetime) -> State:
         pid=seen.pid,
         runs=seen.runs,
         last_exit=seen.last_exit,
-        next_run=times.next_due(job.at, now).astimezone() if job and seen.loaded else None,
+        next_run=hours.next_due(job.at, now).astimezone() if job and seen.loaded else None,
         drift=tuple(drift),
         trouble=tuple(trouble),
         advice=cure,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pipeline import hours
 from pipeline.errors import EXIT_SKIPPED, EXIT_STOPPED, BusyFault, ConfigFault, MemoryFault
-from pipeline.schedule import times
 from pipeline.schedule.files import bytes_of, remove_file, replace_file
 from pipeline.schedule.jobs import Installed, Job, Pause, Plan, ProcessType, State
 from pipeline.schedule.surroundings import crontab_line, moved
@@ -103,7 +103,7 @@ def installed() -> Installed | None:
         found = _RECORD.search(_read(SERVICE))
         record = json.loads(found[1]) if found else {}
         return Installed(
-            at=times.parse(record["at"]),
+            at=hours.parse(record["at"]),
             on_battery=bool(record["on_battery"]),
             process_type=ProcessType(record["process_type"]),
             script=Path(record["script"]),
@@ -216,7 +216,7 @@ def state(wanted: Job, log_dir: Path, ask: Ask, now: datetime) -> State:  # noqa
         disabled=seen.loaded is not None and not seen.enabled,
         pid=seen.pid,
         last_exit=seen.last_exit,
-        next_run=times.next_due(job.at, now, skips_gap=True).astimezone()
+        next_run=hours.next_due(job.at, now, skips_gap=True).astimezone()
         if job and seen.loaded
         else None,
         drift=tuple(drift),

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import ConfigFault
-from pipeline.schedule.times import last_due, next_due, nights, parse
+from pipeline.hours import last_due, next_due, nights, parse
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HALF_PAST_TWO = time(2, 30)
