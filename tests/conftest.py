@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +39,18 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("MEMORY_MODELS_DIR", str(_MODELS_DIR))
     return home
+
+
+@pytest.fixture(autouse=True)
+def heard_signals() -> Iterator[None]:
+    """Signals as a terminal gives them: what is started in the background may ignore SIGINT."""
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
