@@ -1,0 +1,169 @@
+"""Which topics of the wiki a chunk belongs to, or the name of a new one.
+
+Likeness decides where it is clear; near the line the model chooses among the best candidates and
+"none of these". A new bucket is only captured; it earns an article in synthesize.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.desk import Desk
+from pipeline.gates import dangers
+from pipeline.models import Choice
+from pipeline.policy import ClusterPolicy
+from pipeline.profiles import Profiles
+from pipeline.prose import flat, plain
+from pipeline.records import Assignment, Bucket, Chunk
+from pipeline.store.buckets import normalised
+from pipeline.support.answering import no_answer
+from pipeline.text import similarity, words
+from pipeline.transcript import gist
+
+_STAGE = "cluster"
+_NAME_CHARACTERS = 80  # what is longer is no name
+_LETTERS = "ABCDEFGH"
+_NONE = "none of these"
+_NOT_IN_NAMES = re.compile(r"[<>\[\]{}()|%`$^#*\\/~=!]+")
+# likeness gained by a bucket of the same conversation, and by one whose name is spoken
+_NEIGHBOUR, _NAMED = 0.05, 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A chunk with the buckets it belongs to; `new` are those it is the first of."""
+
+    chunk: Chunk
+    assignments: tuple[Assignment, ...]
+    new: tuple[Bucket, ...] = ()
+
+
+class Router:
+    """Routes chunk after chunk: the next one may belong to the bucket this one proposed."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._profiles = Profiles(desk)
+
+    def route(self, chunk: Chunk) -> Routed:
+        """Where the chunk belongs. Writes nothing; may ask the model."""
+        routed = _route(chunk, self._profiles, self._desk)
+        for bucket in routed.new:
+            self._profiles.add(bucket)
+        for assignment in routed.assignments:
+            self._profiles.assign(assignment.bucket, chunk.label)
+        return routed
+
+
+def _route(chunk: Chunk, profiles: Profiles, desk: Desk) -> Routed:
+    policy = desk.policy.cluster
+    messages = desk.store.conversations.messages(chunk.conv, first=chunk.first, last=chunk.last)
+    said = gist(messages, desk.policy.chunk.gist_words)
+    ranked = _ranked(chunk, said, profiles, desk)[: min(policy.candidates, len(_LETTERS))]
+    if ranked and ranked[0][1] >= policy.accept:
+        return _to([ranked[0]], chunk)
+    if ranked:
+        choice = _ask([bucket for bucket, _ in ranked], chunk, said, desk)
+        chosen = _chosen(choice, [bucket for bucket, _ in ranked], policy)
+        if chosen:
+            return _to(chosen, chunk)
+    name = _proposed_name(chunk, said, desk)
+    for bucket in profiles.buckets:
+        names = (bucket.name, *bucket.aliases)
+        if any(_same_name(name, other, policy.same_name) for other in names):
+            return _to([(bucket, 1.0)], chunk)
+    bucket = Bucket(name=name, description=chunk.label)
+    return Routed(chunk, (Assignment(chunk.id, bucket.name, 1.0),), (bucket,))
+
+
+def _to(found: Sequence[tuple[Bucket, float]], chunk: Chunk) -> Routed:
+    """Assign the chunk, following merges; an ignored bucket keeps it out of every article."""
+    names = dict.fromkeys(bucket.merged_into or bucket.name for bucket, _ in found)
+    scores = [score for _, score in found]
+    return Routed(
+        chunk,
+        tuple(
+            Assignment(chunk.id, name, score) for name, score in zip(names, scores, strict=False)
+        ),
+    )
+
+
+def _ranked(chunk: Chunk, said: str, profiles: Profiles, desk: Desk) -> list[tuple[Bucket, float]]:
+    """Buckets with their likeness to the chunk (0..1), best first, the unlike left out."""
+    if not profiles.buckets:
+        return []
+    likeness = profiles.likeness(f"{chunk.label}. {said}")
+    neighbours = set(desk.store.buckets.of_conversation(chunk.conv))
+    spoken = f" {normalised(said)} "
+    ranked = [
+        (
+            bucket,
+            float(like)
+            + (_NEIGHBOUR if bucket.name in neighbours else 0.0)
+            + (_NAMED if _is_named(bucket, spoken) else 0.0),
+        )
+        for bucket, like in zip(profiles.buckets, likeness, strict=True)
+    ]
+    ranked = [(b, s) for b, s in ranked if s >= desk.policy.cluster.reject]
+    return sorted(ranked, key=lambda pair: -pair[1])
+
+
+def _is_named(bucket: Bucket, spoken: str) -> bool:
+    return any(f" {normalised(name)} " in spoken for name in (bucket.name, *bucket.aliases))
+
+
+def _ask(candidates: Sequence[Bucket], chunk: Chunk, said: str, desk: Desk) -> Choice:
+    letters = _LETTERS[: len(candidates)]
+    listed = "\n".join(
+        f"{letter}: {bucket.name}" + (f" ({bucket.description})" if bucket.description else "")
+        for letter, bucket in zip(letters, candidates, strict=True)
+    )
+    ask = desk.prompts.ask(
+        "cluster/route",
+        {"label": chunk.label, "transcript": said, "buckets": listed},
+        options=(*letters, _NONE),
+    )
+    return desk.model.choose([ask], stage=_STAGE, purpose="cluster/route")[0]
+
+
+def _chosen(
+    choice: Choice, candidates: Sequence[Bucket], policy: ClusterPolicy
+) -> list[tuple[Bucket, float]]:
+    """The best bucket if it leads "none of these" clearly, and further ones that clear the bar."""
+    *scores, none = choice.probabilities
+    ranked = sorted(zip(candidates, scores, strict=True), key=lambda pair: -pair[1])
+    if ranked[0][1] - none < policy.margin:
+        return []
+    further = [(b, s) for b, s in ranked[1 : policy.buckets_per_chunk] if s >= policy.bar]
+    return [ranked[0], *further]
+
+
+def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
+    prompt = desk.prompts.get("cluster/name")
+    reply = desk.model.write(
+        [desk.prompts.ask("cluster/name", {"label": chunk.label, "transcript": said})],
+        stage=_STAGE,
+        purpose="cluster/name",
+        max_tokens=prompt.max_tokens,
+        grammar=prompt.grammar,
+        seeds=[0],
+        temperature=prompt.temperature,
+    )[0]
+    given = reply.text if reply.finish == "stop" and len(reply.text) <= _NAME_CHARACTERS else ""
+    return _nameable(given) or _nameable(chunk.label) or "Untitled"
+
+
+def _nameable(text: str) -> str:
+    """The text as a name: one line without what tables, links and templates give a meaning.
+
+    "" when nothing is left, or it is no name: the gate would keep an article of that title from
+    ever being written, and with it all that is said about the topic.
+    """
+    name = flat(_NOT_IN_NAMES.sub(" ", flat(text))).strip(" .\"'")
+    return "" if no_answer(flat(text)) or dangers(plain(name)) or not words(name) else name
+
+
+def _same_name(one: str, other: str, bar: float) -> bool:
+    return normalised(one) == normalised(other) or similarity(one, other) >= bar
