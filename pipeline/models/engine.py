@@ -51,7 +51,16 @@ class Scored:
 class Engine:
     """One model in memory. Use it on the thread that made it."""
 
-    def __init__(self, folder: Path, *, batch: int, cache_bytes: int, prefixes: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        batch: int,
+        cache_bytes: int,
+        prefixes: int,
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
+        """beat: called at each step of reading or writing, to show that it goes on."""
         mx.set_cache_limit(cache_bytes)
         # Leave room for the system and the display: beyond this MLX waits instead of swapping.
         mx.set_memory_limit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
@@ -59,6 +68,7 @@ class Engine:
         self._model, self._tokenizer = load(str(folder))[:2]
         self._adapters = Adapters(self._model)
         self._batch = batch
+        self._beat = beat
         self._keep = prefixes
         self._prefixes: dict[Path | None, Prefixes] = {}
         self._grammars = Grammars(self._tokenizer)
@@ -133,6 +143,7 @@ class Engine:
             fed = self._feed(rows, lengths, caches)
             first = _log_softmax(self._model(_last(rows), cache=fed.prompt_cache)[:, -1, :])
             mx.eval(first)
+            self._beat()
             scores: list[tuple[float, ...]] = []
             for place, index in enumerate(batch):
                 heads = [option[0] for option in options[index]]
@@ -199,6 +210,7 @@ class Engine:
         for row, length, stem in zip(rows, lengths, stems, strict=True):
             if length:
                 cache, new = kept.get(row[:length], stem)
+                self._beat()
             else:
                 cache, new = make_prompt_cache(self._model), 0
             caches.append(cache)
@@ -275,7 +287,9 @@ class Engine:
             outputs: dict[int, list[int]] = {uid: [] for uid in uids}
             finishes: dict[int, str] = {}
             while len(finishes) < len(uids):
-                for response in generator.next_generated():
+                _, responses = generator.next()  # one step, of reading or of writing
+                self._beat()
+                for response in responses:
                     if response.finish_reason != "stop":
                         outputs[response.uid].append(response.token)
                     if response.finish_reason is not None:

@@ -42,7 +42,8 @@ class MlxModel:
     adapters: by stage, the folder of the LoRA adapter its calls are made with, loaded at the first
     of them; a stage without one has the model as it is. max_prompt_tokens: a longer prompt is
     refused, never cut. batch: rows computed together.
-    cache_bytes: freed buffers MLX may keep for reuse. Use on one thread.
+    cache_bytes: freed buffers MLX may keep for reuse. beat: called at each step of the work. Use on
+    one thread.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class MlxModel:
         max_prompt_tokens: int = 6000,
         batch: int = 8,
         cache_bytes: int = 512 * 2**20,
+        beat: Callable[[], None] = lambda: None,
     ) -> None:
         self._name = name
         self._folder = folder
@@ -63,6 +65,7 @@ class MlxModel:
         self._max_prompt_tokens = max_prompt_tokens
         self._batch = batch
         self._cache_bytes = cache_bytes
+        self._beat = beat
         self._engine: Engine | None = None
         self._biases: OrderedDict[_BiasKey, tuple[float, ...]] = OrderedDict()
         self.blas: str | None = None
@@ -186,6 +189,7 @@ class MlxModel:
                     batch=self._batch,
                     cache_bytes=self._cache_bytes,
                     prefixes=_PREFIXES_KEPT,
+                    beat=self._beat,
                 )
             except (OSError, ValueError, KeyError, RuntimeError, TypeError) as fault:
                 raise ModelFault(
