@@ -1,0 +1,1 @@
+"""What people and agents find in the wiki: nothing here writes to what it reads."""
