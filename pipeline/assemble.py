@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -26,6 +27,7 @@ from pipeline.models import Account, Embedder, Model
 from pipeline.models.address import address
 from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve, served
 from pipeline.models.check import Finding, check, check_embedder, check_served
+from pipeline.models.child import ChildModel
 from pipeline.models.fetch import MANIFEST, check_files
 from pipeline.models.keys import server_key
 from pipeline.models.minilm import MiniLM
@@ -87,19 +89,30 @@ def chosen_model(config: Config) -> tuple[str, str | None]:
     return default_alias(psutil.virtual_memory().total)
 
 
-def mlx_model(config: Config, *, account: Account) -> MlxModel:
-    """The configured model through mlx_lm; loaded, and missed if not fetched, at its first call.
+def mlx_model(config: Config) -> Callable[..., MlxModel]:
+    """What makes the configured model run through mlx_lm; it is loaded, and missed if not fetched,
+    at its first call.
 
     Raises ModelFault for a name that means nothing.
     """
     name, _ = chosen_model(config)
-    return MlxModel(
+    return partial(
+        MlxModel,
         name,
         place(name, config),
-        account=account,
         adapters={stage: folder for stage, folder in config.adapters if folder is not None},
         max_prompt_tokens=config.max_prompt_tokens,
+    )
+
+
+def child_model(config: Config, *, account: Account) -> ChildModel:
+    """The same in a process of its own, as a run has it."""
+    return ChildModel(
+        chosen_model(config)[0],
+        mlx_model(config),
+        account=account,
         batch=config.batch,
+        silence=config.model_timeout_seconds,
     )
 
 
@@ -153,7 +166,7 @@ def real_models(config: Config) -> Models:
     if served(name):
         server = model_server(config)
         return Models(lambda account: served_model(config, server, account=account), embedder)
-    return Models(lambda account: mlx_model(config, account=account), embedder)
+    return Models(lambda account: child_model(config, account=account), embedder)
 
 
 def check_model(config: Config) -> list[Finding]:
@@ -169,7 +182,7 @@ def check_model(config: Config) -> list[Finding]:
         findings.append(Finding("files", "; ".join(wrong) or "as they were fetched", not wrong))
     if isinstance(model, RegistryModel) and model.kind == "encoder":
         return findings + check_embedder(MiniLM(name, there))
-    return findings + check(mlx_model(config, account=lambda _call: None))
+    return findings + check(mlx_model(config)(account=lambda _call: None, batch=config.batch))
 
 
 def sources(config: Config, store: Store | None = None) -> tuple[Source, ...]:

@@ -122,6 +122,11 @@ class Config(BaseSettings):
         default=4096, description="Tokens of one prompt at most; longer texts are windowed."
     )
     batch: Count = Field(default=8, description="Requests the model works on side by side.")
+    model_timeout_seconds: Count = Field(
+        default=600,
+        description="Seconds a model that runs here may take for one step of its work, or to be "
+        "loaded. After them its process counts as hung and is ended.",
+    )
     offline: bool = Field(
         default=False,
         description="Never download, not even by `memory model fetch`. A run never does anyway.",

@@ -6,7 +6,8 @@
     ├── ModelFault (5)     the model is missing, broken or unusable
     │   ├── InvalidReply   the model answered, but not in the form asked for (retried)
     │   ├── PromptTooLong  one prompt is larger than allowed (that job fails, the run goes on)
-    │   └── OutOfMemory    one request alone needs more memory than there is (likewise)
+    │   ├── OutOfMemory    one request alone needs more memory than there is (likewise)
+    │   └── ModelDied      the model's process ended or hung twice over one request (likewise)
     ├── VaultFault (6)     the vault or its git repository refuses
     ├── StoreFault (7)     memory.sqlite or the archive refuses
     ├── BusyFault (8)      another run holds the lock
@@ -68,6 +69,10 @@ class PromptTooLong(ModelFault):
 
 class OutOfMemory(ModelFault):
     """One request alone needs more memory, or more of the GPU's time, than the machine has."""
+
+
+class ModelDied(ModelFault):
+    """The process of the model ended or hung, twice over the same requests."""
 
 
 class VaultFault(MemoryFault):

@@ -12,6 +12,7 @@ from pipeline import sqlite
 from pipeline.errors import (
     InvalidReply,
     MemoryFault,
+    ModelDied,
     ModelFault,
     OutOfMemory,
     PromptTooLong,
@@ -38,7 +39,7 @@ _IN_WORDS = {
 
 def ending(error: BaseException) -> MemoryFault | None:
     """The fault that ends the whole run; None for what is one job's own."""
-    if isinstance(error, InvalidReply | PromptTooLong | OutOfMemory):
+    if isinstance(error, InvalidReply | PromptTooLong | OutOfMemory | ModelDied):
         return None
     if isinstance(error, ModelFault | StoreFault):
         return error
