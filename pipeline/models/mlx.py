@@ -6,7 +6,6 @@ import logging
 import math
 import os
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +13,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import ModelFault, OutOfMemory, PromptTooLong
 from pipeline.models import Account, Ask, Choice, Grammar, Reply, blas
+from pipeline.models.calibration import CONTENT_FREE, Calibration, Held, Lean, key_of, stamp
 from pipeline.records import Call
 
 if TYPE_CHECKING:
     from pipeline.models.chat import Prompt
     from pipeline.models.engine import Engine
 
-# What the prompt is replaced by to see which option the model leans to whatever it is asked.
-_CONTENT_FREE = "N/A"
-_BIASES_KEPT = 256
 _PREFIXES_KEPT = 8
 
 # How mlx says that memory ran out, or that macOS ended a computation that held up the display.
@@ -33,8 +30,6 @@ _EXHAUSTED = re.compile(
 _LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-_BiasKey = tuple[Path | None, str, tuple[tuple[str, str], ...], tuple[str, ...]]
-
 
 class MlxModel:
     """A model folder in MLX format.
@@ -42,8 +37,8 @@ class MlxModel:
     adapters: by stage, the folder of the LoRA adapter its calls are made with, loaded at the first
     of them; a stage without one has the model as it is. max_prompt_tokens: a longer prompt is
     refused, never cut. batch: rows computed together.
-    cache_bytes: freed buffers MLX may keep for reuse. beat: called at each step of the work. Use on
-    one thread.
+    cache_bytes: freed buffers MLX may keep for reuse. beat: called at each step of the work.
+    calibration: where it is kept what the model leans to, in memory if not said. Use on one thread.
     """
 
     def __init__(
@@ -57,6 +52,7 @@ class MlxModel:
         batch: int = 8,
         cache_bytes: int = 512 * 2**20,
         beat: Callable[[], None] = lambda: None,
+        calibration: Calibration | None = None,
     ) -> None:
         self._name = name
         self._folder = folder
@@ -67,7 +63,8 @@ class MlxModel:
         self._cache_bytes = cache_bytes
         self._beat = beat
         self._engine: Engine | None = None
-        self._biases: OrderedDict[_BiasKey, tuple[float, ...]] = OrderedDict()
+        self._calibration: Calibration = Held() if calibration is None else calibration
+        self._stamps: dict[Path, str] = {}
         self.blas: str | None = None
 
     @property
@@ -91,9 +88,17 @@ class MlxModel:
             if not ask.options or len(set(ask.options)) < len(ask.options):
                 raise ValueError(f"{purpose}: options must be distinct and not empty")
         engine = self._worn(stage)
-        keys = [_bias_key(ask, self._adapters.get(stage)) for ask in asks]
-        wanted = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._biases}
-        neutral = [replace(ask, prompt=_CONTENT_FREE) for ask in wanted.values()]
+        keys = [self._key(ask, stage) for ask in asks]
+        leans: dict[str, Lean] = {}
+        wanted: dict[str, Ask] = {}
+        for key, ask in zip(keys, asks, strict=True):
+            if key not in leans and key not in wanted:
+                lean = self._calibration.get(key)
+                if lean is not None and len(lean) == len(ask.options):
+                    leans[key] = lean
+                else:
+                    wanted[key] = ask
+        neutral = [replace(ask, prompt=CONTENT_FREE) for ask in wanted.values()]
         batch = [*asks, *neutral]
         prompts = self._encode(engine, batch, purpose)
         options = [[engine.chat.option_tokens(ask, o) for o in ask.options] for ask in batch]
@@ -101,13 +106,12 @@ class MlxModel:
         for prompt, row in zip(prompts, scored, strict=True):
             total = len(prompt.tokens)
             self._account(Call(stage, purpose, total, row.cached_tokens, 0, row.seconds, "stop"))
-        biases = {key: self._biases[key] for key in keys if key in self._biases}
         for key, row in zip(wanted, scored[len(asks) :], strict=True):
-            biases[key] = self._biases[key] = row.scores
-            if len(self._biases) > _BIASES_KEPT:
-                self._biases.popitem(last=False)
+            leans[key] = row.scores
+            if all(map(math.isfinite, row.scores)):  # broken weights give NaN
+                self._calibration.put(key, row.scores)
         return [
-            Choice(ask.options, _normalised(row.scores, biases[key]))
+            Choice(ask.options, _normalised(row.scores, leans[key]))
             for key, ask, row in zip(keys, asks, scored[: len(asks)], strict=True)
         ]
 
@@ -166,9 +170,17 @@ class MlxModel:
 
     def _worn(self, stage: str) -> Engine:
         """The engine with the stage's adapter on."""
-        engine = self._loaded()
-        engine.wear(self._adapters.get(stage))
+        engine, adapter = self._loaded(), self._adapters.get(stage)
+        if adapter is not None and adapter not in self._stamps:
+            self._stamps[adapter] = stamp(adapter)
+        engine.wear(adapter)
         return engine
+
+    def _key(self, ask: Ask, stage: str) -> str:
+        """The calibration's key of an ask; the stage's adapter has been worn."""
+        adapter = self._adapters.get(stage)
+        worn = self._stamps[adapter] if adapter is not None else ""
+        return key_of(self._stamps[self._folder], worn, ask)
 
     def _loaded(self) -> Engine:
         if self._engine is None:
@@ -180,6 +192,8 @@ class MlxModel:
             # Files on this disk are all there is: nothing may ask the network.
             os.environ["HF_HUB_OFFLINE"] = "1"
             self.blas = blas.load()
+            # before the weights are read: a folder changed meanwhile is another one ever after
+            self._stamps = {self._folder: stamp(self._folder)}
             # Imported here: takes seconds, and a run with nothing to do needs no model.
             from pipeline.models.engine import Engine  # noqa: PLC0415
 
@@ -234,10 +248,6 @@ class MlxModel:
                     mend="Raise the limit on prompt tokens, or use a model that can read more.",
                 )
         return prompts
-
-
-def _bias_key(ask: Ask, adapter: Path | None) -> _BiasKey:
-    return adapter, ask.system, ask.examples, ask.options
 
 
 def _normalised(scores: Sequence[float], bias: Sequence[float]) -> tuple[float, ...]:
