@@ -2,7 +2,8 @@
 
     | bucket | article | aliases | description | state |
 
-state: captured, article, ignored, or `→ Other` for a bucket that is merged into Other.
+state: captured, article, ignored, or `→ Other` for a bucket that is merged into Other. Columns go
+by their names. What is written there is put into cells; every other byte of the page stays.
 """
 
 from __future__ import annotations
@@ -10,77 +11,109 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 
 from pipeline.markdown import Block, Kind, Page, parse
 from pipeline.prose import inline, plain, reading
 from pipeline.records import Bucket, BucketState
+from pipeline.store.buckets import normalised
 from pipeline.store.derived import Derived, Worked
 
-_KIND, _PAGE = "buckets page 1", "Meta/Buckets.md"  # another number when rows are read otherwise
-_COLUMNS = ("bucket", "article", "aliases", "description", "state")
+PAGE = "Meta/Buckets.md"
+COLUMNS = ("bucket", "article", "aliases", "description", "state")
+_KIND = "buckets page 2"  # another number when rows are read otherwise
 _MERGED = re.compile(r"(?:→|->)\s*(?P<name>.+)")
+_BOLD = re.compile(r"(\*\*|__|\*|_)(?P<inner>.+)\1")
 _STATES = {
-    "": None,
     "captured": BucketState.CAPTURED,
     "article": BucketState.ARTICLE,
     "ignore": BucketState.IGNORED,
     "ignored": BucketState.IGNORED,
 }
 _CELL_END = re.compile(r"(?<!\\)\|")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def read_buckets(text: str) -> tuple[list[Bucket], list[str]]:
-    """The rows of the table, and what in it could not be understood, a sentence each.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a row says of a bucket; None where it says nothing, not even that there is none.
 
-    A row with an unknown state still counts, with the state its article column speaks for; a row
-    without a name, or with one that stands above already, does not.
+    That is so where the table lacks the column, or the row ends before it. article: a stem. said:
+    the state as read. merged_into: the name after the arrow.
     """
+
+    name: str
+    article: str | None = None
+    aliases: tuple[str, ...] | None = None
+    description: str | None = None
+    said: str | None = None
+    merged_into: str = ""
+
+    @property
+    def state(self) -> BucketState | None:
+        """The state it says, None for none or a word that is none of them."""
+        if self.merged_into:
+            return BucketState.MERGED
+        return _STATES.get((self.said or "").casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The table as read. rows: each bucket once. names: all that stand in its first column, also
+    of rows that cannot be used. problems: what could not be understood, a sentence each.
+    """
+
+    rows: tuple[Row, ...] = ()
+    names: frozenset[str] = frozenset()
+    problems: tuple[str, ...] = ()
+
+
+def read_buckets(text: str) -> Listing:
+    """The table of this page. A row without a name, or with one that stands above, is not used."""
     page = parse(text)
     table = _table(page)
     if table is None:
         if any(block.kind is Kind.TABLE for block in page.blocks):
-            return [], [f"Buckets.md has no table with the columns {', '.join(_COLUMNS)}"]
-        return [], []
-    header, rows = _rows(table)
-    found: dict[str, Bucket] = {}
-    problems = []
-    for number, cells in enumerate(rows, 1):
-        row = dict(zip(header, [*cells, *[""] * len(header)], strict=False))
-        bucket, problem = _bucket(row)
-        if not bucket.name:
+            problem = f"Buckets.md has no table with the columns {', '.join(COLUMNS)}"
+            return Listing(problems=(problem,))
+        return Listing()
+    header, lines = _rows(table)
+    found: dict[str, Row] = {}
+    names, problems = set(), []
+    for number, line in enumerate(lines, 1):
+        cells = _cells(line)
+        row = _row({name: cells[at] for name, at in header.items() if at < len(cells)})
+        names.add(row.name)
+        known = found.get(normalised(row.name))
+        if not row.name:
             problems.append(f"row {number} of Buckets.md names no bucket")
-        elif bucket.name in found:
-            problems.append(f"Buckets.md names {bucket.name!r} twice: row {number} is not used")
+        elif known:
+            problems.append(f"Buckets.md names {known.name!r} twice: row {number} is not used")
         else:
-            found[bucket.name] = bucket
-            problems += [problem] if problem else []
-    for bucket in found.values():
-        if bucket.merged_into == bucket.name:
-            problems.append(f"Buckets.md merges {bucket.name!r} into itself")
-        elif bucket.merged_into and bucket.merged_into not in found:
-            problems.append(
-                f"Buckets.md merges {bucket.name!r} into {bucket.merged_into!r}, which has no row"
-            )
-    return list(found.values()), problems
+            found[normalised(row.name)] = row
+            if row.said and row.state is None:
+                problems.append(
+                    f"Buckets.md gives {row.name!r} the state {row.said!r}, which is none of them"
+                )
+    return Listing(tuple(found.values()), frozenset(names), tuple(problems))
 
 
-def listed_buckets(text: str, derived: Derived) -> tuple[list[Bucket], list[str]]:
+def listed_buckets(text: str, derived: Derived) -> Listing:
     """As `read_buckets` of this page of the vault; worked out anew when the page is another.
 
     Several stages of every night look at it, and it is as long as there are topics.
     """
     digest = hashlib.sha256(text.encode()).hexdigest()
-    kept = derived.get(_KIND, _PAGE)
+    kept = derived.get(_KIND, PAGE)
     if kept is None or kept.digest != digest:
-        found, problems = read_buckets(text)
-        rows = [
-            [b.name, b.article, b.description, b.aliases, b.state, b.merged_into] for b in found
-        ]
-        kept = Worked(digest, json.dumps([rows, problems]).encode())
-        derived.put(_KIND, {_PAGE: kept})
-    rows, problems = json.loads(kept.value)
-    return [_from_row(*row) for row in rows], problems
+        found = read_buckets(text)
+        value = [[astuple(row) for row in found.rows], sorted(found.names), found.problems]
+        kept = Worked(digest, json.dumps(value).encode())
+        derived.put(_KIND, {PAGE: kept})
+    rows, names, problems = json.loads(kept.value)
+    return Listing(tuple(_from_list(*row) for row in rows), frozenset(names), tuple(problems))
 
 
 def append_buckets(text: str, buckets: Sequence[Bucket]) -> str:
@@ -93,71 +126,165 @@ def append_buckets(text: str, buckets: Sequence[Bucket]) -> str:
     table = _table(page)
     if table is None:
         gap = "" if not text else nl if text.endswith(("\n", "\r")) else nl + nl
-        header = [f"| {' | '.join(_COLUMNS)} |", f"|{'---|' * len(_COLUMNS)}"]
-        return text + gap + nl.join([*header, *(_row(bucket, _COLUMNS) for bucket in buckets)]) + nl
-    header, _ = _rows(table)
+        header = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+        return text + gap + nl.join([*header, *(_line(b, COLUMNS) for b in buckets)]) + nl
+    columns = [cell.casefold() for cell in _cells(_LINE.findall(table.raw)[0])]
     before = text[: table.end]
     gap = "" if before.endswith(("\n", "\r")) else nl
-    rows = "".join(_row(bucket, header) + nl for bucket in buckets)
+    rows = "".join(_line(bucket, columns) + nl for bucket in buckets)
     return before + gap + rows + text[table.end :]
 
 
-def _from_row(
-    name: str, article: str, about: str, aliases: list[str], state: str, merged_into: str
-) -> Bucket:
-    return Bucket(name, article, about, tuple(aliases), BucketState(state), merged_into)
+def set_cells(text: str, changes: Mapping[str, Mapping[str, str]]) -> str:
+    """The page with other cells: by the name of a row, which is the first of that name, by column.
+
+    The values are Markdown as `cells` makes it. A column that the table lacks is left out.
+    """
+    table = _table(parse(text))
+    if table is None:
+        return text
+    header, _ = _rows(table)
+    lines = _LINE.findall(table.raw)
+    left = dict(changes)
+    for number, line in enumerate(lines[2:], 2):
+        cells = _cells(line)
+        if header["bucket"] >= len(cells):
+            continue
+        for column, value in left.pop(_name(cells[header["bucket"]]), {}).items():
+            if column in header:
+                lines[number] = _with_cell(lines[number], header[column], value)
+    return text[: table.start] + "".join(lines) + text[table.end :]
+
+
+def up_to_date(
+    text: str, listing: Listing, buckets: Sequence[Bucket], articles: frozenset[str]
+) -> str:
+    """The page with what only the pipeline can say: which buckets there are and have an article.
+
+    listing: the page as read. articles: stems of those in the vault; a cell that names one of them
+    is the user's, and stays.
+    """
+    rows = {row.name: row for row in listing.rows}
+    changes: dict[str, dict[str, str]] = {}
+    for bucket in buckets:
+        row, cells_ = rows.get(bucket.name), cells(bucket)
+        if row is None:
+            continue
+        other = row.article is not None and row.article != bucket.article
+        stale = other and row.article not in articles
+        if stale:
+            changes.setdefault(bucket.name, {})["article"] = cells_["article"]
+        outdated = row.state is BucketState.CAPTURED and bucket.state is BucketState.ARTICLE
+        taken_back = row.state is BucketState.ARTICLE and bucket.state is BucketState.CAPTURED
+        if outdated or (taken_back and stale and row.article):
+            changes.setdefault(bucket.name, {})["state"] = cells_["state"]
+    missing = [bucket for bucket in buckets if bucket.name not in listing.names]
+    changed = set_cells(text, changes) if changes else text
+    return append_buckets(changed, missing) if missing else changed
+
+
+def cells(bucket: Bucket) -> dict[str, str]:
+    """What stands in the columns of a bucket's row."""
+    return {
+        "bucket": plain(bucket.name),
+        "article": f"[[{bucket.article}]]" if bucket.article else "",
+        "aliases": ", ".join(plain(as_alias(alias)) for alias in bucket.aliases),
+        "description": plain(bucket.description),
+        "state": f"→ {plain(bucket.merged_into)}" if bucket.merged_into else bucket.state.value,
+    }
+
+
+def as_alias(name: str) -> str:
+    """A name as it can stand among the aliases, which commas part."""
+    return " ".join(name.replace(",", " ").split())
+
+
+def _from_list(
+    name: str,
+    article: str | None,
+    aliases: list[str] | None,
+    description: str | None,
+    said: str | None,
+    merged_into: str,
+) -> Row:
+    known = None if aliases is None else tuple(aliases)
+    return Row(name, article, known, description, said, merged_into)
 
 
 def _table(page: Page) -> Block | None:
     """The first table with a bucket and a state column."""
     for block in page.blocks:
-        if block.kind is Kind.TABLE and {"bucket", "state"} <= set(_rows(block)[0]):
+        if block.kind is Kind.TABLE and {"bucket", "state"} <= _rows(block)[0].keys():
             return block
     return None
 
 
-def _rows(table: Block) -> tuple[list[str], list[list[str]]]:
-    lines = [_cells(line) for line in table.raw.splitlines()]
-    return [cell.casefold() for cell in lines[0]], lines[2:]
+def _rows(table: Block) -> tuple[dict[str, int], list[str]]:
+    """Which column has which name, the first of two, and the lines under the header."""
+    lines = _LINE.findall(table.raw)
+    header: dict[str, int] = {}
+    for at, cell in enumerate(_cells(lines[0])):
+        header.setdefault(cell.casefold(), at)
+    return header, lines[2:]
+
+
+def _spans(line: str) -> list[tuple[int, int]]:
+    """Where the cells of a line are, from bar to bar."""
+    start, end = len(line) - len(line.lstrip()), len(line.rstrip())
+    if line.startswith("|", start, end):
+        start += 1
+    if end > start and line[end - 1] == "|" and line[end - 2] != "\\":
+        end -= 1
+    bars = [found.start() for found in _CELL_END.finditer(line, start, end)]
+    return list(zip([start, *(bar + 1 for bar in bars)], [*bars, end], strict=True))
 
 
 def _cells(line: str) -> list[str]:
-    inner = line.strip()
-    inner = inner.removeprefix("|")
-    if inner.endswith("|") and not inner.endswith("\\|"):
-        inner = inner[:-1]
-    return [cell.replace("\\|", "|").strip() for cell in _CELL_END.split(inner)]
+    return [line[start:end].replace("\\|", "|").strip() for start, end in _spans(line)]
 
 
-def _bucket(row: dict[str, str]) -> tuple[Bucket, str]:
-    name, said = reading(row["bucket"]), reading(row["state"])
-    linked = [token for token in inline(row.get("article", "")) if token.kind == "wikilink"]
-    article = linked[0].target if linked else reading(row.get("article", ""))
-    merged = _MERGED.fullmatch(said)
-    state = BucketState.MERGED if merged else _STATES.get(said.casefold())
-    problem = ""
-    if state is None:
-        state = BucketState.ARTICLE if article else BucketState.CAPTURED
-        if said:
-            problem = f"Buckets.md gives {name!r} the state {said!r}, which is none of them"
-    aliases = (reading(alias) for alias in row.get("aliases", "").split(","))
-    bucket = Bucket(
-        name=name,
-        article=article,
-        description=reading(row.get("description", "")),
-        aliases=tuple(alias for alias in aliases if alias),
-        state=state,
-        merged_into=merged["name"].strip() if merged else "",
-    )
-    return bucket, problem
+def _with_cell(line: str, at: int, value: str) -> str:
+    """The line with another text in this cell; one that ends before it is continued."""
+    content = line.rstrip("\r\n")
+    ending = line[len(content) :]
+    lacking = at + 1 - len(_spans(content))
+    if lacking > 0:
+        content = content.rstrip()
+        closed = content.endswith("|") and not content.endswith("\\|") and len(content) > 1
+        content += ("" if closed else " |") + " |" * lacking
+    start, end = _spans(content)[at]
+    return f"{content[:start]} {_escaped(value)} {content[end:]}{ending}"
 
 
-def _row(bucket: Bucket, columns: Sequence[str]) -> str:
-    cells = {
-        "bucket": plain(bucket.name),
-        "article": f"[[{bucket.article}]]" if bucket.article else "",
-        "aliases": ", ".join(plain(alias.replace(",", " ")) for alias in bucket.aliases),
-        "description": plain(bucket.description),
-        "state": f"→ {plain(bucket.merged_into)}" if bucket.merged_into else bucket.state.value,
-    }
-    return f"| {' | '.join(cells.get(name, '').replace('|', chr(92) + '|') for name in columns)} |"
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+def _name(cell: str) -> str:
+    """The name in a cell of the first column, which may stand there in bold or as a link."""
+    bold = _BOLD.fullmatch(cell)
+    return reading(bold["inner"] if bold and bold[1] not in bold["inner"] else cell)
+
+
+def _row(cell: Mapping[str, str]) -> Row:
+    article = aliases = description = said = None
+    if "article" in cell:
+        linked = [token for token in inline(cell["article"]) if token.kind == "wikilink"]
+        named = linked[0].target if linked else reading(cell["article"])
+        stem = named.partition("#")[0].rpartition("/")[2].removesuffix(".md").strip()
+        article = unicodedata.normalize("NFC", stem)
+    if "aliases" in cell:
+        read = (reading(alias) for alias in cell["aliases"].split(","))
+        aliases = tuple(dict.fromkeys(alias for alias in read if alias))
+    if "description" in cell:
+        description = reading(cell["description"])
+    if "state" in cell:
+        said = reading(cell["state"])
+    merged = _MERGED.fullmatch(said or "")
+    into = merged["name"].strip() if merged else ""
+    return Row(_name(cell.get("bucket", "")), article, aliases, description, said, into)
+
+
+def _line(bucket: Bucket, columns: Sequence[str]) -> str:
+    made = cells(bucket)
+    return f"| {' | '.join(_escaped(made.get(name, '')) for name in columns)} |"

@@ -10,58 +10,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.buckets_page import append_buckets, listed_buckets
+from pipeline.buckets_page import PAGE
 from pipeline.gates import section_words
 from pipeline.publish import Press, digest, publish, publish_talk
-from pipeline.records import Bucket, Change, Done, Failed, Outcome, Skipped
+from pipeline.records import Change, Done, Failed, Outcome, Skipped
 from pipeline.stages import Desk
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.synthesis.revising import Revision, revise
+from pipeline.topics.obeying import page_now, publish_page
 from pipeline.vault import ChangedUnderneath
 
 NAME = "wikify"
-_BUCKETS = "Meta/Buckets.md"
 
 
 @dataclass(frozen=True, slots=True)
-class NewRows:
-    """Buckets that Buckets.md does not list yet."""
+class Rows:
+    """Meta/Buckets.md with rows or cells that it lacks."""
 
-    buckets: tuple[Bucket, ...]
+    text: str
 
 
-Job = str | NewRows
-Result = Revision | NewRows
+Job = str | Rows
+Result = Revision | Rows
 
 
 def key(job: Job) -> str:
     """The job's name in `attempts`."""
-    return job if isinstance(job, str) else _BUCKETS
+    return job if isinstance(job, str) else PAGE
 
 
 def pending(desk: Desk) -> list[Job]:
-    """Articles written since they were last linked, then new buckets for the page."""
+    """Articles written since they were last linked, then what the page of buckets lacks."""
     jobs: list[Job] = list(desk.store.ledger.unlinked())
-    listed, _ = listed_buckets(desk.vault.meta("Buckets.md"), desk.store.derived)
-    names = {bucket.name for bucket in listed}
-    fresh = tuple(b for b in desk.store.buckets.all() if b.name not in names)
-    if fresh:
-        jobs.append(NewRows(fresh))
+    text = page_now(_press(desk))
+    if text != desk.vault.meta("Buckets.md"):
+        jobs.append(Rows(text))
     return jobs
 
 
 def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
     """Look over each article."""
     catalog = desk.vault.catalog()
-    return [job if isinstance(job, NewRows) else revise(job, catalog, desk) for job in jobs]
+    return [job if isinstance(job, Rows) else revise(job, catalog, desk) for job in jobs]
 
 
 def keep(result: Result, desk: Desk) -> Outcome:
-    """Publish the revised article, or the new rows."""
-    press = Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)
+    """Publish the revised article, or the page of buckets."""
+    press = _press(desk)
     try:
-        if isinstance(result, NewRows):
-            return _keep_rows(result, press, desk)
+        if isinstance(result, Rows):
+            return _keep_rows(press, desk)
         return _keep_revision(result, press, desk)
     except ChangedUnderneath as error:
         return Failed((str(error),))
@@ -131,17 +129,17 @@ def _change(result: Revision, desk: Desk) -> Change | None:
     )
 
 
-def _keep_rows(result: NewRows, press: Press, desk: Desk) -> Outcome:
+def _keep_rows(press: Press, desk: Desk) -> Outcome:
     # before it is read: what the user saves in between must not be overwritten
-    known = desk.vault.hash(_BUCKETS)
-    after = append_buckets(desk.vault.meta("Buckets.md"), result.buckets)
-    publish(
-        press,
-        PageFile(_BUCKETS, known, after),
-        run=desk.run,
-        at=desk.now(),
-        subject=f"buckets: {len(result.buckets)} new",
-        trailers={"Run": desk.run},
-        folding=Folding(),
+    known = desk.vault.hash(PAGE)
+    before, after = desk.vault.meta("Buckets.md"), page_now(press)
+    fresh = after.count("\n") - before.count("\n")
+    subject = f"buckets: {fresh} new" if fresh else "buckets: what has an article"
+    publish_page(
+        press, after, known, subject, run=desk.run, at=desk.now(), trailers={"Run": desk.run}
     )
     return Done()
+
+
+def _press(desk: Desk) -> Press:
+    return Press(desk.store, desk.vault, desk.history, desk.config.commit_user_edits)

@@ -6,13 +6,14 @@ import json
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from pipeline.errors import StoreFault
 from pipeline.records import ALWAYS, Assignment, Bucket, BucketState, Chunk, Span
 from pipeline.sqlite import transaction
 from pipeline.store.chunks import chunk_of
-from pipeline.store.times import bounds, to_text
+from pipeline.store.times import bounds, from_text, to_text
 
 _COLUMNS = "name, article, description, aliases, state, merged_into"
 
@@ -28,6 +29,34 @@ def _bucket(row: Sequence[str]) -> Bucket:
 def normalised(name: str) -> str:
     """The form under which two names are the same bucket: case, width and spacing do not count."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a bucket holds. folded: of its chunks, those its ledger knows. last: of their messages.
+
+    last: aware UTC, None without chunks.
+    """
+
+    chunks: int = 0
+    conversations: int = 0
+    folded: int = 0
+    last: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A chunk of a bucket. at: of its last message, aware UTC.
+
+    outcome: of the ledger, "" while it waits. article: into which it was folded, "" if into none.
+    held: an open draft of this bucket is made of it.
+    """
+
+    chunk: Chunk
+    at: datetime
+    outcome: str
+    article: str
+    held: bool
 
 
 class Buckets:
@@ -88,6 +117,110 @@ class Buckets:
             self._connection.execute(
                 "UPDATE objections SET bucket = ? WHERE bucket = ?", (into, name)
             )
+            self._connection.execute("DELETE FROM attempts WHERE job = ?", (f"bucket {name}",))
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a bucket another name, which no other has; all that is known of it goes along."""
+        with transaction(self._connection):
+            # its chunks follow by the reference
+            self._connection.execute("UPDATE buckets SET name = ? WHERE name = ?", (new, name))
+            for table, column in (
+                ("buckets", "merged_into"),
+                ("synthesized_bucket_chunks", "bucket"),
+                ("holds", "bucket"),
+                ("objections", "bucket"),
+            ):
+                self._connection.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (new, name)
+                )
+            self._connection.execute(
+                "UPDATE OR REPLACE attempts SET job = ? WHERE job = ?",
+                (f"bucket {new}", f"bucket {name}"),
+            )
+
+    def part(self, name: str, host: str) -> None:
+        """Take a bucket out of the one it was merged into, with what its own article has.
+
+        Chunks that were not folded when it was merged, or into the other's article, stay there.
+        """
+        own, other = self.get(name).article, self.get(host).article
+        if own in ("", other):
+            return
+        with transaction(self._connection):
+            rows = self._connection.execute(
+                "SELECT chunk_id FROM synthesized_bucket_chunks WHERE bucket = ? AND article = ?",
+                (host, own),
+            ).fetchall()
+            for table in ("chunk_buckets", "synthesized_bucket_chunks"):
+                self._connection.executemany(
+                    f"UPDATE {table} SET bucket = ? WHERE bucket = ? AND chunk_id = ?",
+                    [(name, host, row["chunk_id"]) for row in rows],
+                )
+
+    def move(self, chunks: Sequence[str], name: str, into: str) -> None:
+        """Hand chunks that are not folded over to another bucket."""
+        with transaction(self._connection):
+            for chunk in chunks:
+                self._connection.execute(
+                    "UPDATE OR IGNORE chunk_buckets SET bucket = ? WHERE bucket = ?"
+                    " AND chunk_id = ?",
+                    (into, name, chunk),
+                )
+                # left over where the other bucket had it already
+                self._connection.execute(
+                    "DELETE FROM chunk_buckets WHERE bucket = ? AND chunk_id = ?", (name, chunk)
+                )
+
+    def share(self, chunks: Sequence[str], into: str) -> None:
+        """Let these chunks belong to another bucket as well."""
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO chunk_buckets (chunk_id, bucket, score) VALUES (?, ?, 1.0)",
+            [(chunk, into) for chunk in chunks],
+        )
+
+    def tallies(self) -> dict[str, Tally]:
+        """What each bucket with chunks holds, by name."""
+        rows = self._connection.execute(
+            """SELECT bucket, count(*) AS chunks, count(DISTINCT chunks.conv) AS convs,
+                      count(ledger.run) AS folded, max(messages.at) AS last
+               FROM chunk_buckets JOIN chunks ON chunks.id = chunk_buckets.chunk_id
+               LEFT JOIN messages ON messages.conv = chunks.conv AND position = chunks.last
+               LEFT JOIN synthesized_bucket_chunks AS ledger USING (bucket, chunk_id)
+               GROUP BY bucket"""
+        )
+        return {
+            row["bucket"]: Tally(
+                row["chunks"],
+                row["convs"],
+                row["folded"],
+                from_text(row["last"]) if row["last"] else None,
+            )
+            for row in rows
+        }
+
+    def placed(self, name: str) -> list[Placed]:
+        """The chunks of a bucket, oldest first."""
+        rows = self._connection.execute(
+            """SELECT chunks.*, messages.at, ledger.outcome, ledger.article AS folded_into,
+                      EXISTS (SELECT 1 FROM holds, json_each(holds.chunks) AS held
+                              WHERE decided = '' AND holds.bucket = chunk_buckets.bucket
+                                AND held.value = chunks.id) AS held
+               FROM chunk_buckets JOIN chunks ON chunks.id = chunk_buckets.chunk_id
+               JOIN messages ON messages.conv = chunks.conv AND position = chunks.last
+               LEFT JOIN synthesized_bucket_chunks AS ledger USING (bucket, chunk_id)
+               WHERE chunk_buckets.bucket = ? ORDER BY messages.at, chunks.conv, ordinal""",
+            (name,),
+        )
+        return [
+            Placed(
+                chunk_of(row),
+                from_text(row["at"]),
+                row["outcome"] or "",
+                row["folded_into"] or "",
+                bool(row["held"]),
+            )
+            for row in rows
+        ]
 
     def assign(self, chunk_id: str, assignments: Sequence[Assignment]) -> None:
         """Record where a chunk belongs; with none it belongs nowhere and is not asked again."""

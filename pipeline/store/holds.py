@@ -107,11 +107,13 @@ def _hold(row: sqlite3.Row) -> Hold:
     return Hold(
         id=row["id"],
         run=row["run"],
-        # the row follows a file the user renamed
-        draft=replace(draft_from_text(held["draft"]), article=row["article"]),
+        # the row follows a file or a bucket that the user renamed
+        draft=replace(draft_from_text(held["draft"]), article=row["article"], bucket=row["bucket"]),
         before=held["before"],
         after=held["after"],
-        folding=replace(folding_from_text(held["folding"]), stem=row["article"]),
+        folding=replace(
+            folding_from_text(held["folding"]), stem=row["article"], bucket=row["bucket"]
+        ),
         reasons=tuple(json.loads(row["reasons"])),
         at=row["at"],
         decided=row["decided"],

@@ -1,0 +1,143 @@
+"""Meta/Buckets.md and the store brought to say the same, by night and by day.
+
+The page is what counts: what is decided stands there first, and the store follows, so that a kill
+between the two leaves an edit that the next night obeys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from pipeline.buckets_page import PAGE, listed_buckets, read_buckets, set_cells, up_to_date
+from pipeline.prose import plain
+from pipeline.publish import Press, publish, publish_talk
+from pipeline.records import Bucket
+from pipeline.store.ledger import Folding, PageFile
+from pipeline.topics.edits import Edits, edits
+from pipeline.vault import ChangedUnderneath
+
+
+def page_edits(press: Press) -> Edits:
+    """What the user changed on the page since the store was last brought in line with it."""
+    listing = listed_buckets(_text(press), press.store.derived)
+    return edits(
+        listing,
+        press.store.buckets.all(),
+        press.vault.stems(),
+        lambda: _listed_before(press),
+    )
+
+
+def obey(
+    asked: Edits, press: Press, *, run: str, at: datetime, trailers: Mapping[str, str]
+) -> None:
+    """Let the store say what the page asks for, all of it or nothing."""
+    store = press.store
+    by_name = {bucket.name: bucket for bucket in store.buckets.all()}
+    renamed = {new: old for old, new in asked.renames}
+    _set_arrows(asked, press, run=run, at=at, trailers=trailers)
+    # first, and each once: if the process dies now, the merge is obeyed later
+    for name, into in asked.merges:
+        if merged := by_name.get(renamed.get(name, name)):
+            target = by_name.get(renamed.get(into, into), Bucket(into))
+            _tell(merged, into, target, press, run=run, at=at, trailers=trailers)
+    with store.together():
+        for old, new in asked.renames:
+            store.buckets.rename(old, new)
+        for bucket in asked.wanted:
+            store.buckets.save(bucket, at)
+        for name, host in asked.parted:
+            store.buckets.part(name, host)
+        for name, into in asked.merges:
+            store.buckets.merge(name, into)
+
+
+def page_now(press: Press) -> str:
+    """The page as it should stand: a row for each bucket, and who has an article.
+
+    As it is while it asks for something that the store does not say yet.
+    """
+    text = _text(press)
+    if page_edits(press).any:
+        return text
+    listing = listed_buckets(text, press.store.derived)
+    stems = frozenset(press.vault.stems())
+    return up_to_date(text, listing, press.store.buckets.all(), stems)
+
+
+def publish_page(
+    press: Press,
+    after: str,
+    known: str,
+    subject: str,
+    *,
+    run: str,
+    at: datetime,
+    trailers: Mapping[str, str],
+) -> None:
+    """Write and commit the page. known: the hash of the page that `after` was made from.
+
+    Raises ChangedUnderneath, as `publish`.
+    """
+    publish(
+        press,
+        PageFile(PAGE, known, after),
+        run=run,
+        at=at,
+        subject=subject,
+        trailers=trailers,
+        folding=Folding(),
+    )
+
+
+def _text(press: Press) -> str:
+    return press.vault.meta("Buckets.md")
+
+
+def _listed_before(press: Press) -> Sequence[str]:
+    """The names on the page as it was last written by the pipeline, not by the user."""
+    ours = next((commit for commit in press.history.log(PAGE) if commit.trailers), None)
+    text = press.history.show(ours.sha, PAGE) if ours else None
+    return [row.name for row in read_buckets(text).rows] if text else []
+
+
+def _set_arrows(
+    asked: Edits, press: Press, *, run: str, at: datetime, trailers: Mapping[str, str]
+) -> None:
+    """Arrows that lead to a bucket's old name lead to the new one."""
+    if not asked.arrows:
+        return
+    # before it is read: what the user saves in between must not be overwritten
+    known = press.vault.hash(PAGE)
+    after = set_cells(
+        _text(press), {name: {"state": f"→ {plain(into)}"} for name, into in asked.arrows}
+    )
+    # a page that is to be left alone keeps them, and the user is told that they lead nowhere
+    with suppress(ChangedUnderneath):
+        subject = f"buckets: {len(asked.arrows)} follow a new name"
+        publish_page(press, after, known, subject, run=run, at=at, trailers=trailers)
+
+
+def _tell(
+    merged: Bucket,
+    into: str,
+    target: Bucket,
+    press: Press,
+    *,
+    run: str,
+    at: datetime,
+    trailers: Mapping[str, str],
+) -> None:
+    """An article that gets no more news says so on its Talk page; it stays as it is."""
+    stem = merged.article
+    if stem in ("", target.article) or stem not in press.vault.stems():
+        return
+    where = f"the article “{target.article}”" if target.article else f"the topic “{into}”"
+    entry = (
+        f"You merged this topic into {where}: its news go there, and this article stays as it is. "
+        "Move over what only this one says, if you want it all in one place."
+    )
+    with suppress(ChangedUnderneath):  # a page that is being edited; the table says it as well
+        publish_talk(press, stem, stem, [entry], run=run, at=at, trailers=trailers)
