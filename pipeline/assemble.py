@@ -25,6 +25,7 @@ from pipeline.errors import ConfigFault, SourceFault, StoreFault
 from pipeline.history import History
 from pipeline.models import Account, Embedder, Model
 from pipeline.models.address import address
+from pipeline.models.calibration import Kept
 from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve, served
 from pipeline.models.check import Finding, check, check_embedder, check_served
 from pipeline.models.child import ChildModel
@@ -102,6 +103,7 @@ def mlx_model(config: Config) -> Callable[..., MlxModel]:
         place(name, config),
         adapters={stage: folder for stage, folder in config.adapters if folder is not None},
         max_prompt_tokens=config.max_prompt_tokens,
+        calibration=Kept(config.cache_dir / "calibration"),
     )
 
 
