@@ -22,6 +22,7 @@ from pipeline.cli import (
     nights,
     project,
     prompts,
+    reading,
     reviews,
     scheduling,
     settings,
@@ -97,6 +98,10 @@ for command in (
     reviews.diff,
     reviews.log,
     reviews.retry,
+    reading.read,
+    reading.toc,
+    reading.section,
+    reading.links,
     sources.source,
     sources.sources,
     keeping.rebuild,
@@ -106,6 +111,8 @@ for command in (
     scheduling.unschedule,
 ):
     app.command()(command)
+app.command("list")(reading.list_)
+app.command("open")(reading.open_)
 app.command("import")(sources.import_)
 app.add_typer(scheduling.app, name="schedule")
 app.add_typer(models.app, name="model")
