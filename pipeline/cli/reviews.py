@@ -25,7 +25,7 @@ HoldArgument = Annotated[
 
 
 @contextmanager
-def _reading(vault: Path | None) -> Iterator[Reviewer]:
+def reading(vault: Path | None) -> Iterator[Reviewer]:
     from pipeline import assemble
     from pipeline.config import load_config
 
@@ -34,7 +34,7 @@ def _reading(vault: Path | None) -> Iterator[Reviewer]:
 
 
 @contextmanager
-def _deciding(vault: Path | None) -> Iterator[Reviewer]:
+def deciding(vault: Path | None) -> Iterator[Reviewer]:
     """As for reading, and no run may be at work, nor the vault in the middle of a merge."""
     from pipeline.config import load_config
     from pipeline.lock import one_run
@@ -42,7 +42,7 @@ def _deciding(vault: Path | None) -> Iterator[Reviewer]:
     from pipeline.synthesis.renames import follow_renames
 
     config = load_config(vault=vault)
-    with one_run(config.lock_path), _reading(vault) as reviewer:
+    with one_run(config.lock_path), reading(vault) as reviewer:
         reviewer.press.store.journal.refuse_if_behind(config.journal_dir)
         reviewer.press.history.refuse_if_unfit()
         heal(reviewer.press, reviewer.now())
@@ -61,7 +61,7 @@ def review(vault: VaultOption = None, as_json: JsonOption = False) -> None:
     """
     from pipeline.review.listing import held_as_json, hold_diff, run_diff, runs
 
-    with _reading(vault) as reviewer:
+    with reading(vault) as reviewer:
         holds = reviewer.press.store.holds.open()
         last = next((told for told in runs(-1, reviewer) if told.changes), None)
         diff = run_diff(last.run.id, reviewer)[1] if last else ""
@@ -98,7 +98,7 @@ def accept(
     from pipeline.review.deciding import accept as decide
     from pipeline.review.deciding import find
 
-    with _deciding(vault) as reviewer:
+    with deciding(vault) as reviewer:
         holds = (every and reviewer.press.store.holds.open()) or find(held, reviewer)
         _say_decided(decide(holds, reviewer), as_json=as_json)
 
@@ -126,7 +126,7 @@ def reject(
 
     if not reason.strip():
         raise ConfigFault("a rejection needs a reason", mend='add --reason "what is wrong with it"')
-    with _deciding(vault) as reviewer:
+    with deciding(vault) as reviewer:
         holds = (every and reviewer.press.store.holds.open()) or find(held, reviewer)
         _say_decided(decide(holds, reason.strip(), reviewer, drop=drop), as_json=as_json)
 
@@ -153,7 +153,7 @@ def undo(
     from pipeline.review.undoing import refuse_another
     from pipeline.review.undoing import undo as take_back
 
-    with _deciding(vault) as reviewer:
+    with deciding(vault) as reviewer:
         if not what:
             refuse_another(reviewer)
         run, pages = take_back(what, reason.strip(), reviewer)
@@ -177,7 +177,7 @@ def diff(
     """
     from pipeline.review.listing import run_diff
 
-    with _reading(vault) as reviewer:
+    with reading(vault) as reviewer:
         print_diff(run_diff(run, reviewer)[1])
 
 
@@ -195,7 +195,7 @@ def log(
 
     from pipeline.review.listing import article_log, runs
 
-    with _reading(vault) as reviewer:
+    with reading(vault) as reviewer:
         if article:
             changes = article_log(article, reviewer)[:limit]
             if as_json:
@@ -224,7 +224,7 @@ def retry(
 
     Example: memory retry
     """
-    with _deciding(vault) as reviewer:
+    with deciding(vault) as reviewer:
         ledger = reviewer.press.store.ledger
         name = job.partition(": ")[2] or job
         freed = ledger.retry(name) or (ledger.retry(f"bucket {name}") if name else 0)
