@@ -18,6 +18,7 @@ from pipeline.cli import (
     costs,
     health,
     keeping,
+    mcp,
     models,
     nights,
     project,
@@ -115,6 +116,7 @@ app.command("list")(reading.list_)
 app.command("open")(reading.open_)
 app.command("import")(sources.import_)
 app.add_typer(scheduling.app, name="schedule")
+app.add_typer(mcp.app, name="mcp")
 app.add_typer(models.app, name="model")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(project.app, name="project")

@@ -1,0 +1,1 @@
+"""The wiki for agents, over the Model Context Protocol: looked into, never written."""
