@@ -167,17 +167,17 @@ def up_to_date(
     rows = {row.name: row for row in listing.rows}
     changes: dict[str, dict[str, str]] = {}
     for bucket in buckets:
-        row, cells_ = rows.get(bucket.name), cells(bucket)
+        row = rows.get(bucket.name)
         if row is None:
             continue
         other = row.article is not None and row.article != bucket.article
         stale = other and row.article not in articles
         if stale:
-            changes.setdefault(bucket.name, {})["article"] = cells_["article"]
+            changes.setdefault(bucket.name, {})["article"] = cells(bucket)["article"]
         outdated = row.state is BucketState.CAPTURED and bucket.state is BucketState.ARTICLE
         taken_back = row.state is BucketState.ARTICLE and bucket.state is BucketState.CAPTURED
         if outdated or (taken_back and stale and row.article):
-            changes.setdefault(bucket.name, {})["state"] = cells_["state"]
+            changes.setdefault(bucket.name, {})["state"] = cells(bucket)["state"]
     missing = [bucket for bucket in buckets if bucket.name not in listing.names]
     changed = set_cells(text, changes) if changes else text
     return append_buckets(changed, missing) if missing else changed

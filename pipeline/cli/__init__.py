@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli import (
+    buckets,
     costs,
     health,
     keeping,
@@ -115,6 +116,7 @@ for command in (
 app.command("list")(reading.list_)
 app.command("open")(reading.open_)
 app.command("import")(sources.import_)
+app.add_typer(buckets.app, name="buckets")
 app.add_typer(scheduling.app, name="schedule")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(models.app, name="model")

@@ -54,15 +54,19 @@ def edits(
     articles: stems of those in the vault. listed_before: the names on the page as the pipeline last
     wrote it, looked up only where a row is missing.
     """
-    fit = [row for row in listing.rows if not _unfit(row, stored)]
+    known = {bucket.name for bucket in stored}
+    odd = [row.name for row in listing.rows if row.name not in known and unfit(row.name)]
+    fit = [row for row in listing.rows if row.name not in odd]
     renames, problems = _renames(fit, listing, stored)
-    now = {renames.get(b.name, b.name): _renamed(b, renames) for b in stored}
+    now = {b.name: b for b in (_renamed(b, renames) if renames else b for b in stored)}
     before = dict(now)
     rows = {row.name: row for row in fit}
     now |= {name: Bucket(name) for name in rows if name not in now}
     targets, arrows, astray = _targets(now, rows, renames)
-    problems += [problem for row in listing.rows if (problem := _unfit(row, stored))] + astray
-    problems += _refused(now, rows, targets)
+    problems += [
+        f"Buckets.md has a bucket {name!r}, and no article could be called that" for name in odd
+    ]
+    problems += astray + _refused(now, rows, targets)
     wanted, parted, merges = [], [], []
     for name, bucket in now.items():
         final = _final(name, targets) or name
@@ -91,12 +95,6 @@ def edits(
 def unfit(name: str) -> bool:
     """Whether no article could be called so: the gate would keep all that is said of it out."""
     return bool(not words(name) or dangers(plain(name)))
-
-
-def _unfit(row: Row, stored: Sequence[Bucket]) -> str:
-    if unfit(row.name) and all(row.name != bucket.name for bucket in stored):
-        return f"Buckets.md has a bucket {row.name!r}, and no article could be called that"
-    return ""
 
 
 # ------------------------------------------------------------------ other names
@@ -171,11 +169,8 @@ def _targets(
     now: Mapping[str, Bucket], rows: Mapping[str, Row], renames: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
     """Where each bucket's arrow leads ("" = it has none); arrows to be set; what leads nowhere."""
-    called = {normalised(name): name for name in now}
-    for name, bucket in now.items():
-        row = rows.get(name)
-        for alias in bucket.aliases if row is None or row.aliases is None else row.aliases:
-            called.setdefault(normalised(alias), name)
+    exact = all(not row.merged_into or row.merged_into in now for row in rows.values())
+    called = {} if exact else _called(now, rows)
     targets, arrows, problems = {}, {}, []
     for name, bucket in now.items():
         row = rows.get(name)
@@ -194,6 +189,16 @@ def _targets(
             arrows[name] = into
         targets[name] = into
     return targets, arrows, problems
+
+
+def _called(now: Mapping[str, Bucket], rows: Mapping[str, Row]) -> dict[str, str]:
+    """The bucket that goes by each name or alias, as normalised."""
+    called = {normalised(name): name for name in now}
+    for name, bucket in now.items():
+        row = rows.get(name)
+        for alias in bucket.aliases if row is None or row.aliases is None else row.aliases:
+            called.setdefault(normalised(alias), name)
+    return called
 
 
 def _refused(
