@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from pipeline.errors import ConfigFault, StoreFault
+from pipeline.recall import articles, claims, messages
+from pipeline.recall.finding import PLACES, Finding, Found, told_by
 from pipeline.recall.library import Library
+from pipeline.recall.marking import MARKS, best_line, snippet, spans
+from pipeline.recall.slips import mended
+from pipeline.recall.terms import Term, terms
+from pipeline.redact import redact
 
-PLACES = ("articles", "claims", "conversations", "observations")
+__all__ = ["MARKS", "PLACES", "Filters", "Hit", "search"]
+
+# an article has been judged, a claim has been checked, a message is what somebody said
+_WORTH = {"articles": 1.2, "claims": 1.0, "conversations": 0.85, "observations": 0.85}
+_NEWER = 0.1  # of the score, for what was said today; half of it a season ago
+_SEASON_DAYS = 90.0
+_SPARE = 3  # times as many candidates as hits, for what is told twice or must not be told
+_LEAST = 30  # candidates of a place at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +62,118 @@ class Hit:
     score: float
 
 
-MARKS = ("«", "»")
-
-
 def search(lib: Library, query: str, filters: Filters, limit: int) -> list[Hit]:
-    """The best hits, best first, each thing once. Any string is a query."""
-    raise NotImplementedError
+    """The best hits, best first, each thing once. Any string is a query.
+
+    Raises ConfigFault for a place that is none, StoreFault for a store that cannot be read.
+    """
+    if unknown := [place for place in filters.places if place not in PLACES]:
+        raise ConfigFault(
+            f"there is no place named {unknown[0]!r}", mend=f"it is one of {', '.join(PLACES)}"
+        )
+    wanted = terms(query)
+    if limit < 1 or not wanted:
+        return []
+    for again in (False, True):
+        lib.sections.fresh()
+        try:
+            return _search(lib, mended(lib, wanted), filters, limit)
+        except sqlite3.DatabaseError as error:
+            if again or isinstance(error, sqlite3.OperationalError):
+                raise StoreFault(
+                    f"the search failed: {error}",
+                    mend="`memory doctor` says what is wrong with the store",
+                ) from error
+            # whichever of the two is damaged, the index can be made anew
+            lib.sections.drop(damaged=True)
+    raise AssertionError("unreachable")
+
+
+def _search(lib: Library, wanted: Sequence[Term], filters: Filters, limit: int) -> list[Hit]:
+    finding = Finding(lib, filters.places, filters.project, filters.since, filters.until)
+    # of a filter the rows of articles know nothing: more are looked at
+    most = max(_LEAST, _SPARE * limit)
+    scored = [
+        (_score(one, scores[one.row], lib), one)
+        for scores, found in _found(lib, wanted, filters, finding, most)
+        for one in found
+    ]
+    scored.sort(key=lambda pair: pair[0], reverse=True)
+    best = list(_each_once(scored, wanted))[:limit]
+    return [_hit(lib, finding, score, one, at, wanted) for score, one, at in best]
+
+
+def _found(
+    lib: Library, wanted: Sequence[Term], filters: Filters, finding: Finding, most: int
+) -> Iterator[tuple[Mapping[int, float], Iterable[Found]]]:
+    """Of each place that is asked for the scores, and what the best rows hold."""
+    if "articles" in filters.places:
+        scores: Mapping[int, float] = articles.rank(lib, wanted)
+        filtered = filters.project or filters.since or filters.until
+        yield scores, finding.sections(told_by(scores, len(scores) if filtered else most))
+    if lib.store is None:
+        return
+    if "claims" in filters.places:
+        scores = claims.rank(lib.store, wanted, *finding.of_claims())
+        yield scores, finding.claims(told_by(scores, most))
+    if {"conversations", "observations"} & set(filters.places):
+        scores = messages.rank(lib.store, wanted, *finding.of_messages()).units
+        yield scores, finding.messages(told_by(scores, most))
+
+
+def _score(found: Found, score: float, lib: Library) -> float:
+    score *= _WORTH[found.place]
+    if not found.day:
+        return score
+    age = (lib.now().date() - date.fromisoformat(found.day)).days
+    return score * (1 + _NEWER * math.exp2(-max(0, age) / _SEASON_DAYS))
+
+
+def _each_once(
+    scored: Iterable[tuple[float, Found]], wanted: Sequence[Term]
+) -> Iterator[tuple[float, Found, int]]:
+    """Without what something better says already, or rests on; with the line that matches best."""
+    said: set[str] = set()
+    cited: set[tuple[str, int]] = set()
+    for score, one in scored:
+        at = best_line(spans(one.lines, wanted), one.lines)
+        if one.place == "articles":
+            said.update(map(_plainly, one.lines))
+        elif one.place == "claims":
+            if _plainly(one.lines[0]) in said:
+                continue
+            said.add(_plainly(one.lines[0]))
+        elif {cite[:2] for cites in one.cites for cite in cites} & cited:
+            continue
+        if one.place in ("articles", "claims") and one.lines:
+            cited.update(
+                (conv, position)
+                for conv, first, last in one.cites[at]
+                for position in range(first, last + 1)
+            )
+        yield score, one, at
+
+
+def _plainly(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+def _hit(
+    lib: Library, finding: Finding, score: float, one: Found, at: int, wanted: Sequence[Term]
+) -> Hit:
+    cites = (
+        one.cites[at] if one.cites and one.place == "articles" else one.cites[-1:] and one.cites[-1]
+    )
+    conv, first, _ = cites[-1] if cites else ("", 0, 0)
+    clean = redact("\n".join((one.title, *one.lines)), **lib.redaction).text.split("\n")
+    return Hit(
+        place=one.place,
+        title=clean[0],
+        article=one.article,
+        anchor=one.anchor,
+        citation=f"conv:{conv}#{first + 1}" if conv else "",
+        date=one.day,
+        project=one.project or (finding.project_of(conv) if conv else ""),
+        snippet=snippet(clean[1:] or [""], wanted),
+        score=round(score, 4),
+    )

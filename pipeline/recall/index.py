@@ -1,0 +1,332 @@
+"""recall.sqlite: the articles' sections as a full-text index, which may be lost at any time.
+
+A file that looks as it did when it was read is not read again, one whose bytes are the same is not
+parsed again, and of one that changed only the sections that are others are indexed again. Where the
+file cannot be written the index is worked on as a copy in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.recall.listing import day_of, listed, stamp_of
+from pipeline.recall.terms import spaced
+from pipeline.sqlite import transaction
+
+NAME = "recall.sqlite"
+_VERSION = 1  # another number when anything is kept in another way
+_PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
+_SCHEMA = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE files (
+    path    TEXT PRIMARY KEY,
+    stem    TEXT NOT NULL,
+    title   TEXT NOT NULL,
+    aliases TEXT NOT NULL,           -- JSON list
+    stamp   TEXT NOT NULL,
+    digest  TEXT NOT NULL            -- sha256 of the bytes
+);
+CREATE TABLE sections (
+    id       INTEGER PRIMARY KEY,
+    path     TEXT NOT NULL,
+    ordinal  INTEGER NOT NULL,
+    anchor   TEXT NOT NULL,
+    headings TEXT NOT NULL,          -- JSON list
+    lines    TEXT NOT NULL,          -- JSON list of [text, [[conv, first, last], …]]
+    day      TEXT NOT NULL,
+    digest   TEXT NOT NULL           -- sha256 of all that is indexed of it
+);
+CREATE INDEX sections_path ON sections (path);
+CREATE VIRTUAL TABLE sections_fts USING fts5 (
+    names, heading, body, tokenize='porter unicode61 remove_diacritics 2'
+);
+CREATE TABLE pages (
+    path  TEXT PRIMARY KEY,
+    stamp TEXT NOT NULL,
+    value TEXT NOT NULL              -- JSON list: what was read in it
+);
+PRAGMA user_version = {_VERSION};
+COMMIT;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A section as it is indexed. lines: each with what it cites, as (conv, first, last)."""
+
+    path: str
+    stem: str
+    title: str
+    aliases: tuple[str, ...]
+    anchor: str
+    headings: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[tuple[str, int, int], ...]], ...]
+    day: str
+
+
+class SectionIndex:
+    """The index of one vault. `fresh` first, each time: it holds what the articles say by then."""
+
+    def __init__(self, file: Path, root: Path) -> None:
+        self._file = file
+        self._root = root
+        self._connection: sqlite3.Connection | None = None
+        self._stamps: dict[str, tuple[str, str, str]] | None = None
+        self._version = -1
+
+    def fresh(self) -> sqlite3.Connection:
+        """A connection to the index as the articles stand now. Damage and locks are got over."""
+        for again in (False, True):
+            try:
+                if self._connection is None:
+                    self._connection = _opened(self._file)
+                self._update(self._connection)
+                return self._connection
+            except sqlite3.DatabaseError as error:
+                if again:
+                    break
+                self.drop(damaged=not isinstance(error, sqlite3.OperationalError))
+        self._connection = self._in_memory()
+        self._update(self._connection)
+        return self._connection
+
+    def drop(self, *, damaged: bool) -> None:
+        """Close it; a damaged one is deleted, to be made anew."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._stamps = None, None
+        if damaged:
+            for path in files_of(self._file):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+    close = drop
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The index as `fresh` left it."""
+        assert self._connection is not None
+        return self._connection
+
+    def get(self, row: int) -> Found | None:
+        """The section of this row."""
+        found = self.connection.execute(
+            """SELECT path, stem, title, aliases, anchor, headings, lines, day, stamp
+               FROM sections JOIN files USING (path) WHERE id = ?""",
+            (row,),
+        ).fetchone()
+        if found is None:
+            return None
+        path, stem, title, aliases, anchor, headings, lines, day, stamp = found
+        return Found(
+            path=path,
+            stem=stem,
+            title=title,
+            aliases=tuple(json.loads(aliases)),
+            anchor=anchor,
+            headings=tuple(json.loads(headings)),
+            lines=tuple(
+                (text, tuple((conv, first, last) for conv, first, last in cites))
+                for text, cites in json.loads(lines)
+            ),
+            day=day or day_of(stamp),
+        )
+
+    def places(self, rows: Sequence[int]) -> dict[int, tuple[str, int]]:
+        """The article's path and the number in it of each of these sections."""
+        among = ", ".join("?" * len(rows))
+        found = self.connection.execute(
+            f"SELECT id, path, ordinal FROM sections WHERE id IN ({among})", list(rows)
+        )
+        return {row: (path, ordinal) for row, path, ordinal in found}
+
+    def listed_in(self, page: str, read: Callable[[str], list[str]]) -> list[str]:
+        """What `read` makes of a page of the vault ("" without it), read again when it changed."""
+        connection = self.connection
+        path = self._root / page
+        stamp = stamp_of(path)
+        kept = connection.execute(
+            "SELECT stamp, value FROM pages WHERE path = ?", (page,)
+        ).fetchone()
+        if kept is not None and stamp and kept[0] == stamp:
+            return [str(one) for one in json.loads(kept[1])]
+        try:
+            text = path.read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return []
+        found: list[str] = read(text) if text else []
+        with suppress(sqlite3.OperationalError):
+            connection.execute(
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", (page, stamp, json.dumps(found))
+            )
+        return found
+
+    # ------------------------------------------------------------------ keeping it
+
+    def _update(self, connection: sqlite3.Connection) -> None:
+        known = self._known(connection)
+        there = listed(self._root)
+        changed = {
+            path: (stem, stamp)
+            for path, (stem, stamp) in there.items()
+            if not stamp or path not in known or known[path][:2] != (stem, stamp)
+        }
+        gone = known.keys() - there.keys()
+        if not changed and not gone:
+            return
+        texts: dict[str, tuple[str, str, bytes]] = {}
+        touched: list[tuple[str, str]] = []
+        for path, (stem, stamp) in changed.items():
+            try:
+                content = (self._root / path).read_bytes()
+                content.decode("utf-8")
+            except (OSError, UnicodeDecodeError):  # whoever reads this very page is told
+                gone = gone | ({path} & known.keys())
+                continue
+            digest = hashlib.sha256(content).hexdigest()
+            if path in known and (known[path][0], known[path][2]) == (stem, digest):
+                if stamp:  # only touched, or settled since
+                    touched.append((stamp, path))
+                continue
+            texts[path] = (stem, stamp, content)
+        if not (texts or touched or gone):
+            return
+        with transaction(connection):
+            connection.executemany("UPDATE files SET stamp = ? WHERE path = ?", touched)
+            for path in gone:
+                self._replace(connection, path, {})
+                connection.execute("DELETE FROM files WHERE path = ?", (path,))
+            for path, (stem, stamp, content) in texts.items():
+                self._write(connection, path, stem, stamp, content)
+        self._stamps = None
+
+    def _known(self, connection: sqlite3.Connection) -> dict[str, tuple[str, str, str]]:
+        """Stem, stamp and digest by path; read again where another program changed them."""
+        version = connection.execute("PRAGMA data_version").fetchone()[0]
+        if self._stamps is None or version != self._version:
+            rows = connection.execute("SELECT path, stem, stamp, digest FROM files")
+            self._stamps = {path: (stem, stamp, digest) for path, stem, stamp, digest in rows}
+            self._version = version
+        return self._stamps
+
+    def _write(
+        self, connection: sqlite3.Connection, path: str, stem: str, stamp: str, content: bytes
+    ) -> None:
+        from pipeline.recall.sections import article_of
+
+        article = article_of(stem, content.decode("utf-8"))
+        names = "\n".join((article.title, *article.aliases, stem))
+        rows: dict[str, tuple[Any, ...]] = {}
+        for ordinal, part in enumerate(article.parts):
+            told = json.dumps([names, asdict(part)], ensure_ascii=False)
+            digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+            lines = [[line.text, line.cites] for line in part.lines]
+            # of two that are the same only one is found, and that is enough
+            rows.setdefault(
+                digest,
+                (
+                    ordinal,
+                    part.anchor,
+                    json.dumps(part.headings),
+                    json.dumps(lines),
+                    part.day,
+                    names,
+                    " ".join(part.headings),
+                    "\n".join(line.text for line in part.lines),
+                ),
+            )
+        self._replace(connection, path, rows)
+        connection.execute(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                path,
+                stem,
+                article.title,
+                json.dumps(article.aliases),
+                stamp,
+                hashlib.sha256(content).hexdigest(),
+            ),
+        )
+
+    def _replace(
+        self, connection: sqlite3.Connection, path: str, rows: Mapping[str, tuple[Any, ...]]
+    ) -> None:
+        """Leave those sections of a file that are as they were, put in and take out the others."""
+        kept: set[str] = set()
+        old = connection.execute("SELECT id, digest FROM sections WHERE path = ?", (path,))
+        for row, digest in old.fetchall():
+            if digest in rows and digest not in kept:
+                kept.add(digest)
+                connection.execute(
+                    "UPDATE sections SET ordinal = ? WHERE id = ?", (rows[digest][0], row)
+                )
+                continue
+            connection.execute("DELETE FROM sections_fts WHERE rowid = ?", (row,))
+            connection.execute("DELETE FROM sections WHERE id = ?", (row,))
+        for digest in rows.keys() - kept:
+            ordinal, anchor, headings, lines, day, *indexed = rows[digest]
+            row = connection.execute(
+                """INSERT INTO sections (path, ordinal, anchor, headings, lines, day, digest)
+                   VALUES (?, ?, ?, ?, ?, ?, ?)""",
+                (path, ordinal, anchor, headings, lines, day, digest),
+            ).lastrowid
+            connection.execute(
+                "INSERT INTO sections_fts (rowid, names, heading, body) VALUES (?, ?, ?, ?)",
+                (row, *map(spaced, indexed)),
+            )
+
+    def _in_memory(self) -> sqlite3.Connection:
+        """A copy of what can be read of it, else an empty one."""
+        self.drop(damaged=False)
+        made = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            kept = sqlite3.connect(f"{self._file.as_uri()}?mode=ro&immutable=1", uri=True)
+            try:
+                kept.backup(made)
+                if _is_usable(made):
+                    return made
+            finally:
+                kept.close()
+        except sqlite3.Error:
+            pass
+        made.close()
+        made = sqlite3.connect(":memory:", isolation_level=None)
+        made.executescript(_SCHEMA)
+        return made
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files a database consists of."""
+    return [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600, exist_ok=True)
+    except OSError as error:
+        raise sqlite3.OperationalError(str(error)) from error
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=OFF")  # what a power cut damages is made anew
+        connection.execute("PRAGMA secure_delete=ON")
+        if not _is_usable(connection):
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                raise sqlite3.DatabaseError("it was made by another version")
+            connection.executescript(_SCHEMA)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_usable(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == _VERSION)

@@ -1,0 +1,107 @@
+"""The piece of a text that a reader is shown, with the words that were found marked in it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+
+from pipeline.recall.terms import Term
+
+MARKS = ("«", "»")
+_BEGIN, _END = "\x02", "\x03"
+_OWN = str.maketrans({"\0": " ", _BEGIN: " ", _END: " "})
+_SHOWN = 280  # characters of a snippet, marks left out
+_BEFORE = 80  # of them at most before the first word that was found
+_LONGEST = 200_000  # characters of a text that is looked through
+
+Span = tuple[int, int]
+
+
+def spans(texts: Sequence[str], wanted: Sequence[Term]) -> list[list[Span]]:
+    """Of each text the places of the terms, in order and apart, by the stems of words."""
+    clean = [text[:_LONGEST].translate(_OWN) for text in texts]
+    found = [_needles(text, wanted) for text in clean]
+    expression = " OR ".join(f"({term.expression})" for term in wanted if not term.needle)
+    if expression:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as beside:
+            beside.execute(
+                "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 "
+                "remove_diacritics 2')"
+            )
+            beside.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", enumerate(clean))
+            for row, marked in beside.execute(
+                "SELECT rowid, highlight(t, 0, ?, ?) FROM t WHERE t MATCH ?",
+                (_BEGIN, _END, expression),
+            ):
+                found[row] += _between(marked)
+    return [_apart(each) for each in found]
+
+
+def best_line(found: Sequence[Sequence[Span]], texts: Sequence[str]) -> int:
+    """The line in which most different words were found, the first of equals."""
+
+    def worth(number: int) -> int:
+        return len({texts[number][start:end].casefold() for start, end in found[number]})
+
+    return max(range(len(found)), key=worth, default=0)
+
+
+def snippet(lines: Sequence[str], wanted: Sequence[Term]) -> str:
+    """About the best line of these, on one line, the words that were found between MARKS."""
+    found = spans(lines, wanted)
+    at = best_line(found, lines)
+    text, marked = "", []
+    for line, places in zip(lines[at:], found[at:], strict=True):
+        if text and len(text) + len(line) > _SHOWN:
+            break
+        begun = len(text) + 1 if text else 0
+        text = f"{text} {line}" if text else line
+        marked += [(begun + start, begun + end) for start, end in places]
+    first = marked[0][0] if marked else 0
+    start = max(0, first - _BEFORE) if len(text) > _SHOWN else 0
+    if start:
+        start = text.find(" ", start, first) + 1 or start
+    end = start + _SHOWN
+    if end < len(text):
+        end = text.rfind(" ", start + _BEFORE, end) if " " in text[start + _BEFORE : end] else end
+    parts, here = ["… " if start else ""], start
+    for begin, stop in marked:
+        if begin < start or stop > end:
+            continue
+        parts += [text[here:begin], MARKS[0], text[begin:stop], MARKS[1]]
+        here = stop
+    parts += [text[here:end], " …" if end < len(text) else ""]
+    return " ".join("".join(parts).split())
+
+
+def _needles(text: str, wanted: Sequence[Term]) -> list[Span]:
+    found = []
+    for term in wanted:
+        at = text.find(term.needle) if term.needle else -1
+        while at >= 0:
+            found.append((at, at + len(term.needle)))
+            at = text.find(term.needle, at + len(term.needle))
+    return found
+
+
+def _between(marked: str) -> list[Span]:
+    """Places between the two signs, counted without the signs."""
+    found = []
+    at = signs = 0
+    while (begin := marked.find(_BEGIN, at)) >= 0:
+        end = marked.find(_END, begin)
+        found.append((begin - signs, end - signs - 1))
+        signs += 2
+        at = end + 1
+    return found
+
+
+def _apart(found: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(found):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

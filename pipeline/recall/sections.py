@@ -1,0 +1,95 @@
+"""An article's text as what is searched: its sections, line by line, with what each line cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pipeline.entries import entry_of
+from pipeline.footnotes import citations
+from pipeline.markdown import REFERENCES, Block, Kind, Page, parse
+from pipeline.prose import reading
+from pipeline.recall.pages import Section, sections
+from pipeline.records import Citation
+
+_UNREAD = (Kind.BLANK, Kind.DEFINITION, Kind.RULE, Kind.HEADING)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence, or a line of a list, a table or code; what it cites as (conv, first, last)."""
+
+    text: str
+    cites: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What stands right under a heading. anchor: as `pages` has it. headings: those it is under,
+    its own last. day: the latest one of what it cites, "" without citations.
+    """
+
+    anchor: str
+    headings: tuple[str, ...]
+    lines: tuple[Line, ...]
+    day: str
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """An article as it is searched."""
+
+    title: str
+    aliases: tuple[str, ...]
+    parts: tuple[Part, ...]
+
+
+def article_of(stem: str, text: str) -> Article:
+    """The article with this text. One without text has a part all the same: it has a name."""
+    entry, page = entry_of(stem, text), parse(text)
+    found = sections(page)
+    parts = [part for part in _parts(page, found) if part.lines or not part.anchor]
+    if not any(not part.anchor for part in parts):
+        parts.insert(0, Part("", (), (), ""))
+    return Article(entry.title, entry.aliases, tuple(parts))
+
+
+def _parts(page: Page, found: Sequence[Section]) -> Iterator[Part]:
+    known = citations(page)
+    ends = [after.first for _, after in pairwise(found)] + [len(page.blocks)]
+    above: list[Section] = []
+    for one, end in zip(found, ends, strict=True):
+        above = [other for other in above if other.level < one.level] if one.level else []
+        above.append(one)
+        if one.heading.casefold() == REFERENCES.casefold():
+            continue
+        lines = tuple(
+            line
+            for block in page.blocks[one.first : end]
+            if block.kind not in _UNREAD
+            for line in _lines(block, known)
+        )
+        convs = {cite[0] for line in lines for cite in line.cites}
+        days = [citation.date for citation in known.values() if citation.conv in convs]
+        headings = tuple(other.heading for other in above if other.heading)
+        yield Part(one.anchor, headings, lines, max(days, default=""))
+
+
+def _lines(block: Block, known: dict[str, Citation]) -> Iterator[Line]:
+    if block.sentences:
+        for sentence in block.sentences:
+            yield Line(sentence.text, _cited(sentence.marks, known))
+        return
+    start = 0
+    for raw in block.raw.splitlines(keepends=True):
+        end = start + len(raw)
+        labels = [t.label for t in block.inlines if t.kind == "mark" and start <= t.start < end]
+        start = end
+        if text := reading(raw):
+            yield Line(text, _cited(labels, known))
+
+
+def _cited(labels: Sequence[str], known: dict[str, Citation]) -> tuple[tuple[str, int, int], ...]:
+    found = (known[label] for label in labels if label in known)
+    return tuple((one.conv, one.first, one.last) for one in found)
