@@ -19,17 +19,13 @@ if TYPE_CHECKING:
     from pipeline.review.splitting import Split
     from pipeline.store.buckets import Placed, Tally
 
-app = typer.Typer(
-    help="The topics of the wiki: see them, and say what you want of them. Every change but "
-    "`split` can be made in Meta/Buckets.md as well.",
-    no_args_is_help=False,
-)
+app = typer.Typer(invoke_without_command=True)
 
 NameArgument = Annotated[str, typer.Argument(help="The topic's name, or an alias of it.")]
 IntoArgument = Annotated[str, typer.Argument(help="The other topic.")]
 
 
-@app.callback(invoke_without_command=True)
+@app.callback()
 def buckets(
     context: typer.Context,
     state: Annotated[
@@ -39,7 +35,9 @@ def buckets(
     vault: VaultOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The topics: their articles, states, chunks and conversations, the last spoken of first.
+    """The topics of the wiki, the last spoken of first; and what you want of them.
+
+    Every change but `split` can be made in Meta/Buckets.md as well.
 
     Example: memory buckets --state captured
     """
