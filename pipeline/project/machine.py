@@ -24,6 +24,7 @@ class Settings(NamedTuple):
 
     cache_dir, data_dir, vault: folders, there or not. types: kinds of observations beside the
     shipped ones. redaction: keyword arguments for `redact`. ignored: what was passed over, and why.
+    timezone: of the days, as it was written.
     """
 
     cache_dir: Path
@@ -32,6 +33,7 @@ class Settings(NamedTuple):
     types: tuple[str, ...]
     redaction: Mapping[str, Any]
     ignored: tuple[str, ...]
+    timezone: str = "local"
 
 
 def settings(environ: Mapping[str, str], home: Path) -> Settings:
@@ -56,6 +58,7 @@ def settings(environ: Mapping[str, str], home: Path) -> Settings:
             "patterns": _usable(patterns if isinstance(patterns, dict) else {}, ignored),
         },
         ignored=tuple(ignored),
+        timezone=str(environ.get(f"{_PREFIX}TIMEZONE") or file.get("timezone") or "local"),
     )
 
 

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 from pipeline.recall.library import Library
 from pipeline.recall.messages import lengths
-from pipeline.recall.postings import MOST, Index, postings
+from pipeline.recall.postings import Index, postings
 from pipeline.recall.ranking import Weights, ranked, shortness
 from pipeline.recall.terms import Term
 
 _WEIGHTS = Weights(beside={}, length=0.3, saturation=1.2, group=0.3)
-_NAMED, _NAMED_ELSEWHERE, _HEADED = 3.0, 0.5, 1.5  # beside 1 for a word of the text
+_NAMED, _NAMED_ELSEWHERE, _HEADED = 3.0, 0.3, 1.5  # beside 1 for a word of the text
 _CLOSE = 400  # sections that are ranked
+_MOST = 10_000  # sections in which it is looked where in them a term stands
 _FTS = "sections_fts"
 
 
@@ -33,13 +34,16 @@ def rank(library: Library, wanted: Sequence[Term]) -> dict[int, float]:
     words, average = lengths(connection, _FTS, places)
     matches = []
     for one in found:
-        named = set(index.rows(one.term, MOST, column="names"))
-        headed = set(index.rows(one.term, MOST, column="heading"))
+        said = set(index.rows(one.term, _MOST, column="body"))
+        named = set(index.rows(one.term, _MOST, column="names"))
+        headed = set(index.rows(one.term, _MOST, column="heading"))
         counts: dict[int, float] = {}
         for row in one.rows:
             if row not in places:
                 continue
-            value = shortness(words.get(row, 0), average, _WEIGHTS.length)
+            value = 0.0
+            if row in said:
+                value = shortness(words.get(row, 0), average, _WEIGHTS.length)
             if row in named:
                 value += _NAMED if not places[row][1] else _NAMED_ELSEWHERE
             counts[row] = value + (_HEADED if row in headed else 0)

@@ -31,7 +31,4 @@ def rank(
     close = sorted(sums, key=sums.__getitem__, reverse=True)[:_CLOSE]
     words, average = lengths(store, _FTS, close)
     best = sum(one.rarity for one in found) or 1.0
-    return {
-        row: sums[row] / best * min(1.0, shortness(words.get(row, 0), average, _LENGTH))
-        for row in close
-    }
+    return {row: sums[row] / best * shortness(words.get(row, 0), average, _LENGTH) for row in close}

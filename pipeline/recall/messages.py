@@ -15,7 +15,7 @@ WEIGHTS = Weights(
     beside={1: 0.65, 2: 0.3, 3: 0.1, -1: 0.4, -2: 0.2, -3: 0.1},
     length=0.2,
     saturation=1.0,
-    group=0.2,
+    group=0.4,
 )
 _CLOSE = 400  # messages that are ranked with what stands beside them
 _MANY = 500  # parameters of one statement

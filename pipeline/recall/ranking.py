@@ -65,6 +65,7 @@ def ranked(
     average = sum(sizes.values()) / max(1, len(sizes)) or 1.0
     best = sum(rare for rare, _ in matches) or 1.0
     beside = tuple(weights.beside.items())
+    whole = 1 + weights.saturation  # so that a match in a unit of average length counts 1
     for rare, holding in matches:
         near: defaultdict[int, float] = defaultdict(float)
         within: defaultdict[str, int] = defaultdict(int)
@@ -80,7 +81,7 @@ def ranked(
                 if other is not None:
                     near[other] += share * strength
         for unit, value in near.items():
-            units[unit] += rare * value / (value + weights.saturation)
+            units[unit] += rare * whole * value / (value + weights.saturation)
         for group, count in within.items():
             slack = weights.group_saturation * (
                 1 - weights.group_length + weights.group_length * sizes[group] / average
