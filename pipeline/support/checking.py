@@ -12,6 +12,7 @@ from pipeline.records import ClaimKind, Message
 from pipeline.support.attributing import misattributed
 from pipeline.support.belonging import misplaced
 from pipeline.support.denying import denied_otherwise
+from pipeline.support.excerpts import about
 from pipeline.support.exchanging import exchanged, replaced_words
 from pipeline.support.material import FRAME, Material, gather, matches, once
 from pipeline.support.turning import outdated, renewed
@@ -58,6 +59,7 @@ def check(
     threshold: the share of the claim's content words the evidence must hold (0..1).
     kind: decisions and preferences need the user's own words, as does any claim about the user.
     """
+    evidence = about(claim, evidence)
     by_user = kind in _WILL_KINDS or bool(_WILL.search(claim) or _WILL_ELSEWHERE.search(claim))
     material = gather(claim, evidence, by_user=by_user)
     if not material.said:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from pipeline.records import Message, Role
 from pipeline.support.checking import Verdict, check
+from pipeline.support.excerpts import about
 from pipeline.support.material import FRAME, matches, shares
 from pipeline.support.saying import keys, sayings
 from pipeline.support.turning import outdated, renewed
@@ -25,6 +26,7 @@ def evidence(claim: str, messages: Sequence[Message], *, limit: int = 3) -> tupl
     the assistant's, and earlier ones before later ones, where they support it equally. Where a
     later message takes back what the claim says, it is among them.
     """
+    messages = about(claim, messages)
     ranked = sorted(
         ((_weight(claim, message), message) for message in messages),
         key=lambda pair: (-pair[0], pair[1].role is not Role.USER, pair[1].position),

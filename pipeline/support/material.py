@@ -145,6 +145,7 @@ def _is_answered(question: Saying, claim: str, said: Sequence[Saying]) -> bool:
     )
 
 
+@lru_cache(maxsize=50_000)
 def matches(stem: str, stems: frozenset[str]) -> bool:
     """Whether `stem`, or a word of the same root ("deploy", "deployment"), is among `stems`."""
     if stem in stems:
@@ -152,11 +153,10 @@ def matches(stem: str, stems: frozenset[str]) -> bool:
     return any(_same_root(stem, other) for other in stems)
 
 
-@lru_cache(maxsize=100_000)
 def _same_root(a: str, b: str) -> bool:
-    if is_semitic(a) or is_semitic(b):
-        return is_semitic(a) and is_semitic(b) and not roots(a).isdisjoint(roots(b))
-    shorter, longer = sorted((a, b), key=len)
+    if _semitic(a) or _semitic(b):
+        return _semitic(a) and _semitic(b) and not roots(a).isdisjoint(roots(b))
+    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
     if not shorter.isascii() and len(shorter) == 1 and _HAN.fullmatch(shorter):
         return shorter in longer  # the root of a verb: 使う, 使用
     if len(shorter) < 4 or not shorter.isalpha() or not longer.isalpha():
@@ -182,16 +182,23 @@ def inflected(a: str, b: str) -> bool:
     )
 
 
+_semitic = lru_cache(maxsize=20_000)(is_semitic)
+
+
+@lru_cache(maxsize=20_000)
 def _bare(word: str) -> str:
     return str(_GERMAN_ENDING.sub("", _unmarked(word)))
 
 
 def _begin_alike(a: str, b: str) -> bool:
-    a, b = sorted((a, b), key=len)
-    common = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
+    if a[:5] != b[:5]:
+        return False
+    least = min(len(a), len(b))
+    common = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), least)
     return common >= 5 and common >= 0.5 * max(len(a), len(b))
 
 
+@lru_cache(maxsize=20_000)
 def _unmarked(word: str) -> str:
     """Without umlauts and without the "ge" of German participles: umgestellt, Umstellung."""
     plain = word.translate(_UMLAUTS)

@@ -120,7 +120,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """One sentence of a message.
+    """One sentence of a message. stems and keys: those of all its clauses.
 
     asked: a question. guessed: said as a possibility, or as an assistant's advice.
     accepted: an assistant's sentence the user took up in the very next message.
@@ -133,17 +133,9 @@ class Saying:
     asked: bool
     guessed: bool
     clauses: tuple[Clause, ...]
+    stems: frozenset[str]
+    keys: frozenset[str]
     accepted: bool = False
-
-    @property
-    def stems(self) -> frozenset[str]:
-        """Folded content words."""
-        return frozenset().union(*(clause.stems for clause in self.clauses))
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Values, identifiers and names."""
-        return frozenset().union(*(clause.keys for clause in self.clauses))
 
     @property
     def stated(self) -> bool:
@@ -225,7 +217,10 @@ def _take_apart(text: str, conv: str, position: int, role: Role) -> tuple[Saying
         guessed = not request and bool(
             _GUESS.search(sentence) or (role is Role.ASSISTANT and _ADVICE.search(sentence))
         )
-        found.append(Saying(conv, position, role, sentence, asked, guessed, clauses(sentence)))
+        parts = clauses(sentence)
+        stems = frozenset().union(*(clause.stems for clause in parts))
+        named = frozenset().union(*(clause.keys for clause in parts))
+        found.append(Saying(conv, position, role, sentence, asked, guessed, parts, stems, named))
     return tuple(found)
 
 
