@@ -38,9 +38,9 @@ def piece(text: str, offset: int, tokens: int, boundaries: Iterable[int] = ()) -
     fits = len(rest.encode("utf-8", "surrogatepass")[:budget].decode("utf-8", "ignore"))
     if fits >= len(rest):
         return rest, 0
-    least = offset + fits // 2
+    least = offset + max(1, fits // 2)
     cuts = [at for at in boundaries if least <= at <= offset + fits]
-    line = text.rfind("\n", least, offset + fits) + 1
+    line = text.rfind("\n", least - 1, offset + fits) + 1
     end = max(cuts, default=line or offset + fits)
     return text[offset:end], end
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pipeline import status
 from pipeline.config import Config
 from pipeline.mcp.replies import (
     FEWEST_TOKENS,
@@ -203,6 +202,8 @@ def memory_list(config: Config, asked: Listing) -> str:
 
 def memory_status(config: Config, asked: Arguments) -> str:  # noqa: ARG001 - it takes none
     """How the nights go and what waits, without this machine's affairs."""
+    from pipeline import status
+
     with library(config) as lib:
         clean = Shelf(lib).withholding.clean if lib.root.is_dir() else str
         lines = status.lines(status.gather(config), config.zone)

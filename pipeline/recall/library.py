@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import StoreFault
 from pipeline.recall.index import NAME, SectionIndex
+from pipeline.sqlite import is_busy
 
 if TYPE_CHECKING:  # what searches need not load what parses settings and pages
     from pipeline.config import Config
@@ -97,8 +98,10 @@ def _looked_at(path: Path) -> sqlite3.Connection | None:
         try:
             found.execute("PRAGMA query_only=ON")
             made = found.execute("SELECT 1 FROM sqlite_master WHERE name = 'messages'").fetchone()
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
             found.close()
+            if is_busy(error):  # past the lock the newest is not seen, as what is forgotten
+                raise
             continue
         except BaseException:
             found.close()

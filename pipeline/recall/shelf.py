@@ -97,7 +97,7 @@ class Shelf:
 
     def page(self, stem: str) -> Page:
         """The article's page as it may be told. Raises VaultFault when it is gone meanwhile."""
-        text = self._library.vault.read(stem)
+        text = self._text(stem)
         if text is None:
             raise VaultFault(f"the article {stem!r} is gone", mend="`memory list` shows the others")
         return self.withholding.page(text)
@@ -106,18 +106,26 @@ class Shelf:
         """Every article with its text as it stands, to look for something in it."""
         for card in self.cards:
             with suppress(VaultFault):
-                yield card, self._library.vault.read(card.stem) or ""
+                yield card, self._text(card.stem) or ""
 
     def _card(self, stem: str) -> Card | None:
         clean = self.withholding.clean
         try:
-            card = card_of(stem, self._library.vault.read(stem) or "")
+            card = card_of(stem, self._text(stem) or "")
         except VaultFault:  # whoever asks for this very page is told what is wrong with it
             card = card_of(stem, "")
         if self.withholding.is_ignored((stem, card.title, *card.aliases)):
             return None
         names = clean("\n".join((card.title, *card.aliases))).split("\n")
         return replace(card, title=names[0], aliases=tuple(names[1:]))
+
+    def _text(self, stem: str) -> str | None:
+        """The article's text as it stands; None when there is none. No link leads out of here."""
+        vault = self._library.vault
+        path = self._library.root / vault.article_path(stem)
+        if path.is_symlink():
+            raise VaultFault(f"{path} is a link", mend="put the page itself in its place")
+        return vault.read(stem)
 
     def _projects(self) -> Mapping[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}

@@ -22,6 +22,7 @@ from pipeline.store.buckets import Buckets
 from pipeline.store.forgetting import Forgetting
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_CONV = re.compile(r"conv:([0-9a-f]{8,64})")
 _SET_ASIDE = re.compile(r"\|[\s*_]*ignored?[\s*_]*(?:\||$)", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
@@ -37,9 +38,11 @@ class Withholding:
         return redact(text, **self.library.redaction).text
 
     def forgotten(self, convs: Iterable[str]) -> frozenset[str]:
-        """Those of these conversations that the user had forgotten."""
-        store = self.library.store
-        return frozenset() if store is None else Forgetting(store).convs(convs)
+        """Those of these conversations that the user had forgotten, or is having forgotten."""
+        if self.library.store is None:
+            return frozenset()
+        known, named = Forgetting(self.library.store), frozenset(convs)
+        return known.convs(named) | named.intersection(known.unfinished())
 
     def is_ignored(self, names: Iterable[str]) -> bool:
         """Whether one of these names is that of a topic to ignore."""
@@ -47,7 +50,7 @@ class Withholding:
 
     def page(self, text: str) -> Page:
         """The page as it may be told."""
-        return parse(self.clean(self._without_ignored(self._without_forgotten(parse(text)))))
+        return parse(self.clean(self._without_ignored(self._without_forgotten(text))))
 
     @cached_property
     def _ignored(self) -> frozenset[str]:
@@ -59,17 +62,20 @@ class Withholding:
                 if row.state is BucketState.IGNORED:
                     names += [row.name, *filter(None, (row.article,))]
         if self.library.store is not None:
-            for bucket in Buckets(self.library.store).all():
-                if bucket.state is BucketState.IGNORED:
+            buckets = Buckets(self.library.store).all()
+            aside = {b.name for b in buckets if b.state is BucketState.IGNORED}
+            for bucket in buckets:
+                if bucket.name in aside or bucket.merged_into in aside:
                     names += [bucket.name, *filter(None, (bucket.article,))]
         return frozenset(map(key, names))
 
-    def _without_forgotten(self, page: Page) -> Page:
+    def _without_forgotten(self, text: str) -> str:
         """Without the sentences that rest on forgotten conversations alone, and their notes."""
+        gone = self.forgotten(_CONV.findall(text))
+        if not gone:  # nearly always: the page need not be parsed for it
+            return text
+        page = parse(text)
         known = citations(page)
-        gone = self.forgotten({citation.conv for citation in known.values()})
-        if not gone:
-            return page
         parts = [page.frontmatter]
         for block in page.blocks:
             if block.kind is Kind.DEFINITION:
@@ -77,12 +83,13 @@ class Withholding:
                 parts.append("" if citation and citation.conv in gone else block.raw)
             else:
                 parts.append(_without(block, known, gone))
-        return parse("".join(parts))
+        return "".join(parts)
 
-    def _without_ignored(self, page: Page) -> str:
+    def _without_ignored(self, text: str) -> str:
         """Without the sections that are headed by a topic to ignore."""
         if not self._ignored:
-            return page.text
+            return text
+        page = parse(text)
         parts, deep = [page.frontmatter], 0
         for block in page.blocks:
             if block.heading_level and (not deep or block.heading_level <= deep):
