@@ -32,6 +32,8 @@ from pipeline.keeping.striking import strike, strike_lines
 from pipeline.policy import load_policy
 from pipeline.projects import Projects
 from pipeline.publish import Press, digest, heal, publish
+from pipeline.recall.index import NAME as SEARCH_INDEX
+from pipeline.recall.index import files_of
 from pipeline.records import Conversation
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
@@ -213,6 +215,8 @@ class Forgetter:
         yield from sorted(archive.rglob(".*.part"))
         yield from sorted((self._config.cache_dir / REBUILDING).glob("*"))
         yield from left_unrestored(self._config)
+        # an index of words, which the next search makes anew
+        yield from filter(Path.exists, files_of(self._config.cache_dir / SEARCH_INDEX))
         yield from sorted((self._config.vault / ".git" / "nightly-memory").glob("page-*"))
 
     def _stands_somewhere(self, plan: Plan) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pipeline.recall.library import Library
 from pipeline.recall.messages import lengths
@@ -20,8 +20,11 @@ _MOST = 10_000  # sections in which it is looked where in them a term stands
 _FTS = "sections_fts"
 
 
-def rank(library: Library, wanted: Sequence[Term]) -> dict[int, float]:
-    """The sections that match, by row of the index. The index is fresh."""
+def rank(library: Library, wanted: Sequence[Term], called: Collection[str]) -> dict[int, float]:
+    """The sections that match, by row of the index. The index is fresh.
+
+    called: stems of articles of which it is known that they are meant.
+    """
     connection = library.sections.connection
     index = Index(connection, _FTS, "sections", spaced=True)
     found = postings(index, wanted)
@@ -52,13 +55,11 @@ def rank(library: Library, wanted: Sequence[Term]) -> dict[int, float]:
     for row, (path, _) in places.items():
         sizes[path] += words.get(row, 0)
     units = ranked(matches, places, sizes, _WEIGHTS).units
-    return units | {
-        row: 1.0 + units.get(row, 0.0) for row in _leads(library, _redirected(library, wanted))
-    }
+    return units | {row: 1.0 + units.get(row, 0.0) for row in _leads(library, called)}
 
 
-def _redirected(library: Library, wanted: Sequence[Term]) -> set[str]:
-    """Articles of the topics, merged ones too, in whose names all the words stand."""
+def redirected(library: Library, wanted: Sequence[Term]) -> set[str]:
+    """Stems of the articles of the topics, merged ones too, in whose names all the words stand."""
     words = [term.word.casefold() for term in wanted if term.word]
     if library.store is None or not words or len(words) < len(wanted):
         return set()
@@ -89,7 +90,7 @@ def _followed(store: sqlite3.Connection, article: str, into: str) -> str:
     return article
 
 
-def _leads(library: Library, stems: set[str]) -> list[int]:
+def _leads(library: Library, stems: Collection[str]) -> list[int]:
     return [
         row[0]
         for stem in sorted(stems)

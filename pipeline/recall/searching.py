@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -77,7 +77,7 @@ def search(lib: Library, query: str, filters: Filters, limit: int) -> list[Hit]:
     for again in (False, True):
         lib.sections.fresh()
         try:
-            return _search(lib, mended(lib, wanted), filters, limit)
+            return _search(lib, wanted, filters, limit)
         except sqlite3.DatabaseError as error:
             if again or isinstance(error, sqlite3.OperationalError):
                 raise StoreFault(
@@ -90,12 +90,14 @@ def search(lib: Library, query: str, filters: Filters, limit: int) -> list[Hit]:
 
 
 def _search(lib: Library, wanted: Sequence[Term], filters: Filters, limit: int) -> list[Hit]:
+    called = articles.redirected(lib, wanted)
+    wanted = wanted if called else mended(lib, wanted)
     finding = Finding(lib, filters.places, filters.project, filters.since, filters.until)
     # of a filter the rows of articles know nothing: more are looked at
     most = max(_LEAST, _SPARE * limit)
     scored = [
         (_score(one, scores[one.row], lib), one)
-        for scores, found in _found(lib, wanted, filters, finding, most)
+        for scores, found in _found(lib, wanted, called, filters, finding, most)
         for one in found
     ]
     scored.sort(key=lambda pair: pair[0], reverse=True)
@@ -104,11 +106,16 @@ def _search(lib: Library, wanted: Sequence[Term], filters: Filters, limit: int) 
 
 
 def _found(
-    lib: Library, wanted: Sequence[Term], filters: Filters, finding: Finding, most: int
+    lib: Library,
+    wanted: Sequence[Term],
+    called: Collection[str],
+    filters: Filters,
+    finding: Finding,
+    most: int,
 ) -> Iterator[tuple[Mapping[int, float], Iterable[Found]]]:
     """Of each place that is asked for the scores, and what the best rows hold."""
     if "articles" in filters.places:
-        scores: Mapping[int, float] = articles.rank(lib, wanted)
+        scores: Mapping[int, float] = articles.rank(lib, wanted, called)
         filtered = filters.project or filters.since or filters.until
         yield scores, finding.sections(told_by(scores, len(scores) if filtered else most))
     if lib.store is None:
