@@ -1,20 +1,23 @@
 """Check that everything installed with nightly-memory is under a permissive licence.
 
-Walks the installed runtime dependencies, extras asked for included, and exits 1 with the names of
-those whose licence is not on the list below or cannot be told. Development tools are not shipped
-and are not looked at.
+Walks the installed runtime dependencies, those of the shipped extra included, and exits 1 with the
+names of those whose licence is not on the list below or cannot be told. Development tools are not
+shipped and are not looked at.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = "nightly-memory"
+EXTRA = "mcp"  # the other extra is for development
 
 # MPL-2.0 asks for the source of its own files when they are changed; here they are used unmodified.
 PERMISSIVE = frozenset(
@@ -28,6 +31,7 @@ PERMISSIVE = frozenset(
         "HPND",
         "ISC",
         "MIT",
+        "MIT-0",
         "MPL-2.0",
         "PSF-2.0",
         "Unlicense",
@@ -115,10 +119,23 @@ def installed(root: str) -> dict[str, Distribution]:
     return found
 
 
+def shipped() -> dict[str, Distribution]:
+    """Every package that comes with the program or with its extra, by canonical name.
+
+    The extra is read from pyproject.toml: what is installed may have been so before it was added.
+    """
+    found = installed(ROOT)
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    for line in tomllib.loads(text)["project"]["optional-dependencies"][EXTRA]:
+        name = canonicalize_name(Requirement(line).name)
+        found |= installed(name) | {name: distribution(name)}
+    return found
+
+
 def main() -> int:
     """Print what is refused and return 1, or print the count and return 0."""
     try:
-        packages = installed(ROOT)
+        packages = shipped()
     except PackageNotFoundError as error:
         print(f"{error.name} is needed but not installed", file=sys.stderr)
         return 1

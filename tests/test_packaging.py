@@ -115,9 +115,10 @@ def test_copyleft_and_unknown_licences_fail(expression: str) -> None:
 
 
 def test_every_runtime_dependency_is_permissive() -> None:
-    """The licences of all that a user installs with the program, in full depth."""
-    packages = licences.installed("nightly-memory")
-    assert {"mlx", "mlx-lm", "pydantic"} <= set(packages)
+    """The licences of all that a user installs with the program and its extra, in full depth."""
+    packages = licences.shipped()
+    assert {"mlx", "mlx-lm", "pydantic", "mcp", "starlette"} <= set(packages)
+    assert "mcp" not in licences.installed("nightly-memory")
     assert [
         name for name, pack in packages.items() if not licences.permitted(licences.stated(pack))
     ] == []
