@@ -89,6 +89,8 @@ def read_buckets(text: str) -> Listing:
         known = found.get(normalised(row.name))
         if not row.name:
             problems.append(f"row {number} of Buckets.md names no bucket")
+        elif "|" not in line:  # to Markdown it is a row, to who wrote it a sentence
+            problems.append(f"Buckets.md has a line of its table without a bar: {row.name!r}")
         elif known:
             problems.append(f"Buckets.md names {known.name!r} twice: row {number} is not used")
         else:

@@ -14,13 +14,14 @@ from typer.testing import CliRunner
 
 from pipeline import assemble
 from pipeline.cli import app
-from pipeline.config import Config
+from pipeline.config import Config, config_path
 from pipeline.history import History
 from pipeline.keeping.rebuilding import rebuild
 from pipeline.lock import one_run
 from pipeline.models import Ask
 from pipeline.records import Draft
 from pipeline.store import Store
+from pipeline.store.buckets import Buckets
 from pipeline.store.ledger import Folding
 from tests.support_night import (
     NIGHT,
@@ -325,3 +326,51 @@ def test_a_held_draft_follows_its_topic(config: Config, home: Path) -> None:
         (hold,) = reviewer.press.store.holds.open()
         assert (hold.draft.bucket, hold.folding.bucket) == ("Shed", "Shed")
     assert "held draft" in fault("split", "Shed", "Other", "--match", "hangar", "--yes")
+
+
+@pytest.mark.parametrize("arguments", [["rename", "{0}", "Lantern works"], ["merge", "{0}", "{1}"]])
+def test_a_decision_that_is_cut_off_is_obeyed_by_the_next_night(
+    config: Config, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """The page has it already when the process dies before the store does."""
+    known = ledger(config)["Lantern project"]
+    with monkeypatch.context() as patch:
+        for name in ("rename", "merge"):
+            patch.setattr(Buckets, name, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        named = [one.format("Lantern project", "Harbor project") for one in arguments]
+        CliRunner().invoke(app, ["buckets", *named])
+    assert ledger(config)["Lantern project"] == known
+    run_night(config, script(), at=NIGHT + DAY)
+    after = ledger(config)
+    if arguments[0] == "rename":
+        assert after["Lantern works"] == known and "Lantern project" not in after
+    else:
+        assert after["Lantern project"] == [] and after["Harbor project"] == ["folded"] * 4
+    assert_settled(config)
+
+
+def test_edits_that_are_to_be_left_alone_are(config: Config) -> None:
+    """With commit_user_edits off, a page with uncommitted edits is not written, nor overruled."""
+    file = config_path()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("commit_user_edits = false\n")
+    text = page(config).read_text(encoding="utf-8") + "\nMine.\n"
+    page(config).write_text(text)
+    known = ledger(config)
+    assert "uncommitted edits of yours" in fault("rename", "Lantern project", "Lantern works")
+    assert page(config).read_text(encoding="utf-8") == text and ledger(config) == known
+
+
+def test_a_reason_given_later_goes_to_the_topic_as_it_is_called_now(config: Config) -> None:
+    """The commits of a night keep the old name; who takes it back means the topic."""
+    memory("rename", "Lantern project", "Lantern works")
+    memory("merge", "Harbor project", "Lantern works")
+    done = CliRunner().invoke(app, ["undo", "--reason", "it was a trial"])
+    assert done.exit_code == 0, done.output
+    store = Store(config.store_path)
+    assert store.holds.objections("Lantern works", 9) == ["it was a trial"]
+    store.close()
+    # both articles are gone with that night, and the table says so from the next one on
+    run_night(config, script(), at=NIGHT + DAY)
+    assert "[[" not in page(config).read_text(encoding="utf-8")
+    assert_settled(config)

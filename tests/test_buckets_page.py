@@ -54,14 +54,14 @@ def test_what_is_not_understood_is_reported() -> None:
     """Unknown states, nameless and repeated rows: told, none guessed."""
     text = HEAD + (
         "| Kiwi | | | | artcile |\n| | | lost | | |\n| kiwi | | again | | captured |\n"
-        "| Plum | | | | |\n"
+        "| Plum | | | | |\nA sentence under it.\n"
     )
     listing = read_buckets(text)
     assert [row.name for row in listing.rows] == ["Kiwi", "Plum"]
     assert listing.rows[0].state is None
     assert "kiwi" in listing.names
-    assert len(listing.problems) == 3
-    for word in ("artcile", "row 2", "twice"):
+    assert len(listing.problems) == 4
+    for word in ("artcile", "row 2", "twice", "A sentence"):
         assert any(word in problem for problem in listing.problems)
 
 

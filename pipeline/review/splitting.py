@@ -49,12 +49,14 @@ def plan(
     """
     source = find(name, reviewer)
     placed = reviewer.press.store.buckets.placed(source.name)
-    chosen = [one for one in placed if _is_chosen(one, chunks, normalised(match).split(), reviewer)]
-    if unknown := [c for c in chunks if not any(one.chunk.id.startswith(c) for one in placed)]:
+    ids = [one.chunk.id for one in placed]
+    if unknown := [c for c in chunks if not c or not any(one.startswith(c) for one in ids)]:
         raise ConfigFault(
             f"no chunk of {source.name!r} has an id that begins with {unknown[0]!r}",
             mend=f'`memory buckets show "{source.name}"` lists them',
         )
+    words = normalised(match).split()
+    chosen = [one for one in placed if _is_chosen(one, chunks, words, reviewer)]
     if not chosen:
         raise ConfigFault(
             f"no chunk of {source.name!r} is chosen",

@@ -64,7 +64,8 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
         if reason:
             for bucket in dict.fromkeys(w.commit.trailers.get("Bucket", "") for w in chosen):
                 if bucket:
-                    reviewer.press.store.holds.object(bucket, reason, reviewer.now())
+                    now_called = reviewer.press.store.buckets.now_called(bucket)
+                    reviewer.press.store.holds.object(now_called, reason, reviewer.now())
         summary = f"{counted(len(taken), 'page')} of run {run} taken back by you"
         reviewer.tell(summary, [_line(page, reason) for page in taken], run=run)
     return run, done

@@ -81,6 +81,18 @@ class Buckets:
             raise StoreFault(f"there is no bucket named {name!r}")
         return _bucket(row)
 
+    def now_called(self, name: str) -> str:
+        """Under what name a bucket goes on that was called so once; the same if nothing is known.
+
+        A commit tells the name as it was then.
+        """
+        every = self.all()
+        known = next((bucket for bucket in every if bucket.name == name), None)
+        if known is None:
+            wanted = normalised(name)
+            known = next((b for b in every if wanted in map(normalised, b.aliases)), None)
+        return (known.merged_into or known.name) if known else name
+
     def save(self, bucket: Bucket, at: datetime) -> None:
         """Insert the bucket, or give it these values."""
         self._connection.execute(

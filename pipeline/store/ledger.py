@@ -249,8 +249,9 @@ class Ledger:
             self._connection.execute("DELETE FROM articles WHERE stem = ?", (stem,))
             # the topic goes on; of the old claims none is written again
             self._connection.execute(
-                """UPDATE buckets SET article = '', state = 'captured'
-                   WHERE article = ? AND state = 'article'""",
+                """UPDATE buckets SET article = '',
+                       state = CASE state WHEN 'article' THEN 'captured' ELSE state END
+                   WHERE article = ?""",
                 (stem,),
             )
         else:
