@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import regex
 
@@ -143,4 +144,9 @@ def _judged_keys(text: str) -> frozenset[str]:
 
 
 def _holds(part: Saying | Clause, key: str) -> bool:
-    return key in part.keys or key in {word.casefold() for word in words(part.text)}
+    return key in part.keys or key in _spoken(part.text)
+
+
+@lru_cache(maxsize=4096)
+def _spoken(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in words(text))

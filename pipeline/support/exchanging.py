@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 
 import regex
@@ -136,7 +137,8 @@ def replaced_words(claim: str, material: Material) -> list[str]:
     return reasons
 
 
-def _content_tokens(text: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=4096)
+def _content_tokens(text: str) -> tuple[tuple[str, str], ...]:
     """Casefolded words, each with its stem; "" for words that carry no content."""
     for quantity in reversed(quantities(text)):
         text = f"{text[: quantity.start]} 0 {text[quantity.end :]}"
@@ -145,4 +147,4 @@ def _content_tokens(text: str) -> list[tuple[str, str]]:
     for match in _TOKEN.finditer(text):
         stem = next(iter(content_words(match.group())), "")
         found.append((match.group().casefold(), stem if stem in own else ""))
-    return found
+    return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 
 from pipeline.records import Message, Role
 from pipeline.support.checking import Verdict, check
@@ -17,6 +17,8 @@ _KEY_WEIGHT = 3.0  # a number or a name tells more about where a claim comes fro
 _UNSTATED = 0.4  # what is only asked or guessed counts this much
 _CANDIDATES = 6
 _ENOUGH = 0.5  # share of content words at which a set is compared as supporting
+
+_Rank = tuple[float, bool, int, int, int, int]
 
 
 def evidence(claim: str, messages: Sequence[Message], *, limit: int = 3) -> tuple[int, ...]:
@@ -34,11 +36,24 @@ def evidence(claim: str, messages: Sequence[Message], *, limit: int = 3) -> tupl
     best = [message for weight, message in ranked if weight > 0][:_CANDIDATES]
     if not best or limit < 1:
         return ()
-    chosen = max(_candidate_sets(best, messages, limit), key=lambda group: _rank(claim, group))
+    chosen = _best(claim, _candidate_sets(best, messages, limit))
     positions = sorted(message.position for message in chosen)
     later = [message for message in messages if message.position > positions[-1]]
     back = next((one.position for one in later if _takes_back(claim, one)), None)
     return (*positions, back)[-limit:] if back is not None else tuple(positions)
+
+
+def _best(claim: str, groups: Sequence[tuple[Message, ...]]) -> tuple[Message, ...]:
+    """The group that ranks first. The groups come smallest first; of most claims one message says
+    all there is, and then no larger group is looked at.
+    """
+    ranks: list[tuple[_Rank, tuple[Message, ...]]] = []
+    for _, alike in groupby(groups, key=len):
+        ranks += ((_rank(claim, group), group) for group in alike)
+        score, supported, *_ = max(rank for rank, _ in ranks)
+        if score >= 1.0 and supported:
+            break
+    return max(ranks, key=lambda ranked: ranked[0])[1]
 
 
 def _takes_back(claim: str, message: Message) -> bool:
@@ -72,7 +87,7 @@ def _candidate_sets(
     return groups
 
 
-def _rank(claim: str, group: tuple[Message, ...]) -> tuple[float, bool, int, int, int, int]:
+def _rank(claim: str, group: tuple[Message, ...]) -> _Rank:
     verdict: Verdict = check(claim, group, threshold=_ENOUGH)
     by_user = sum(message.role is Role.USER for message in group)
     first = min(message.position for message in group)

@@ -135,6 +135,10 @@ def _amount(quantity: Quantity) -> tuple[str, float] | None:
 
 def missing_rhythms(claim: str, material: Material) -> list[str]:
     """Days of the week and rates ("per minute", "every night") that nobody said."""
+    claimed = [list(named(patterns, claim)) for patterns in (WEEKDAYS, MONTHS)]
+    rates = list(_RATE.finditer(claim))
+    if not any((*claimed, rates)):
+        return []
     said = " ".join(one.text for one in (*material.said, *material.around))
     told = days_told(material.messages)
     days = {weekday for weekday, _ in named(WEEKDAYS, said)}
@@ -144,12 +148,12 @@ def missing_rhythms(claim: str, material: Material) -> list[str]:
     months |= {int(day[2:4]) for day in told if day.startswith("--")}
     reasons = [
         f"the messages do not say {word}"
-        for known, patterns in ((days, WEEKDAYS), (months, MONTHS))
-        for number, word in named(patterns, claim)
+        for known, names in zip((days, months), claimed, strict=True)
+        for number, word in names
         if number not in known
     ]
     spoken = {_rate(word) for word in _RATE_WORD.findall(said.casefold())}
-    for match in _RATE.finditer(claim):
+    for match in rates:
         if _rate(match.group("unit").casefold()) not in spoken:
             reasons.append(f"the messages do not say {match.group().strip()}")
     return reasons
