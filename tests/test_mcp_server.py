@@ -34,6 +34,7 @@ from tests.support_reading import (
 
 NAMES = ["search", "read", "toc", "section", "links", "list", "status"]
 _SLACK = 1500  # bytes of a reply beside its text: head, marks, how to go on
+DEEP = "\n\n".join(f"## {'Heading ' * 30}{number}" for number in range(500))
 LONG = "---\ntitle: Long one\n---\n# Long one\n\n" + "\n".join(
     f"## Part {number}\n\n" + "\n\n".join(f"Line {line} of part {number}." for line in range(60))
     for number in range(80)
@@ -255,6 +256,12 @@ def test_a_long_article_is_read_in_pieces() -> None:
                 break
             offset = int(more[1])
         small = await call(client, "memory_read", article="long one", max_tokens=200)
+        write_article(config, "Deep", DEEP)
+        deep = await call(client, "memory_read", article="Deep")
+        assert len(deep.encode()) < TOKENS * BYTES_A_TOKEN + _SLACK
+        failed, text = await try_(client, "memory_section", article="Deep", anchor="none such")
+        assert failed
+        assert len(text) < 3000
         return replies, small
 
     replies, small = session(talk)

@@ -96,8 +96,10 @@ def test_a_section_is_found_by_its_heading(anchor: str, begins: str) -> None:
 
 def test_headings_that_are_called_alike_can_each_be_asked_for() -> None:
     """The second one is `~2`; a heading that ends so itself is found as written."""
-    page = parse("## A\n\none\n\n## A\n\ntwo\n\n## B~2\n\nthree\n")
-    assert [part.anchor for part in sections(page)] == ["A", "A~2", "B~2"]
+    page = parse("## A\n\none\n\n## A\n\ntwo\n\n## B~2\n\nthree\n\n## \\#C\n\nfour\n\n## C\n")
+    assert [part.anchor for part in sections(page)] == ["A", "A~2", "B~2", "#C", "C"]
+    assert "four" in told(page, section(page, "#C"))
+    assert section(page, "a~2").anchor == "A~2"
     assert "two" in told(page, section(page, "A~2"))
     assert "three" in told(page, section(page, "B~2"))
     with pytest.raises(ConfigFault, match="no section"):

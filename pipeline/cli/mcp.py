@@ -13,7 +13,7 @@ from pipeline.cli.printing import JsonOption, VaultOption, err, print_diff, prin
 if TYPE_CHECKING:
     from pipeline.mcp.clients import Plan
 
-app = typer.Typer(help="The wiki for agents: a server of the Model Context Protocol.")
+app = typer.Typer()
 
 
 class Client(StrEnum):
@@ -42,9 +42,10 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Make the change without 
 
 @app.callback(invoke_without_command=True)
 def serve(context: typer.Context, vault: VaultOption = None) -> None:
-    """Answer an agent over standard input and output; the agent starts this by itself.
+    """The wiki for agents: a server of the Model Context Protocol, which agents start themselves.
 
-    Its tools search, read and list, and cannot write. Needs `pip install 'nightly-memory[mcp]'`.
+    It answers over standard input and output, and ends with its input. Its tools search, read and
+    list, and cannot write. Needs the extra named mcp.
 
     Example: memory mcp
     """

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.mcp.entries import NAME, Entry, with_json, with_toml, without_json, without_toml
@@ -49,6 +50,9 @@ def installing(
         entry = _entry(client, arguments, shared=shared)
         put_in = with_toml if settings.suffix == ".toml" else with_json
         changes.append(FileChange(settings, before, put_in(settings, before or "", entry)))
+        said.append(f"{client} has it in sessions that begin from now on")
+        if find_spec("mcp") is None:
+            said.append("the server needs one package more: pip install 'nightly-memory[mcp]'")
     if skill is not None:
         before = text_of(skill)
         if before is None or _is_ours(before):

@@ -60,8 +60,8 @@ def put(change: FileChange) -> None:
     try:
         if text_of(change.path) != change.before:
             raise ConfigFault(f"{change.path} was changed meanwhile", mend="try again")
-        mode = target.stat().st_mode & 0o777 if change.before is not None else 0o600
-        if not mode & 0o222:
+        mode = target.stat().st_mode & 0o777 if change.before is not None else None
+        if mode is not None and not mode & 0o222:
             raise ConfigFault(
                 f"{change.path} is read-only", mend="make it writable, then try again"
             )
@@ -72,7 +72,8 @@ def put(change: FileChange) -> None:
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(change.after.encode())
-        draft.chmod(mode)
+        if mode is not None:
+            draft.chmod(mode)
         draft.replace(target)
     except OSError as error:
         raise ConfigFault(

@@ -13,6 +13,7 @@ from pipeline.errors import ConfigFault, MemoryFault
 TOKENS = 4000  # of a reply, unless asked otherwise
 FEWEST_TOKENS, MOST_TOKENS = 200, 10_000
 BYTES_A_TOKEN = 4  # of English prose; other scripts have fewer tokens than this makes of them
+_LONGEST = 2000  # characters of an error
 _PATH = re.compile(r"(?<![\w./~:-])(?:/[^\s/:'\"`,;()]+){2,}")
 
 
@@ -47,8 +48,8 @@ def piece(text: str, offset: int, tokens: int, boundaries: Iterable[int] = ()) -
 
 def refusal(fault: MemoryFault, config: Config | None) -> str:
     """The fault in words, with its cure, without paths of this machine."""
-    said = f"{fault}; {fault.mend}" if fault.mend else str(fault)
-    return without_places(said, config)
+    said = without_places(f"{fault}; {fault.mend}" if fault.mend else str(fault), config)
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
 
 
 def without_places(text: str, config: Config | None) -> str:

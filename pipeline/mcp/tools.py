@@ -24,8 +24,10 @@ from pipeline.recall.pages import links, section, sections, told
 from pipeline.recall.searching import MARKS, Filters, Hit, search
 from pipeline.recall.shelf import Card, Shelf, chosen
 from pipeline.recall.showing import links_lines, list_line, toc_lines
+from pipeline.recall.withholding import Withholding
 
 _HITS, _MOST_HITS = 10, 50
+_FEW, _TELLING = 20, 60  # anchors named beside a reply, and characters of one
 _UNTOLD = ("store ", "model ", "sizes ")  # of the state: this machine's affairs
 
 
@@ -141,10 +143,11 @@ def memory_read(config: Config, asked: OfArticle) -> str:
         page = shelf.page(card.stem)
     parts = sections(page)
     text, on = piece(page.text, asked.offset, asked.max_tokens, [part.start for part in parts])
-    left = [part.anchor for part in parts if part.anchor and on and part.start >= on]
+    left = [part.anchor for part in parts if on and part.start >= on]
+    left = [anchor for anchor in left if 0 < len(anchor) <= _TELLING]
     said = [_head(card, match), *_cut("memory_read", card, len(page.text), asked.offset, on)]
     if left:
-        said.append(f"Or memory_section; anchors left: {', '.join(map(repr, left[:40]))}.")
+        said.append(f"Or memory_section; anchors left: {', '.join(map(repr, left[:_FEW]))}.")
     return "\n".join([said[0], quoted(text.strip("\r\n")), *said[1:]])
 
 
@@ -205,7 +208,7 @@ def memory_status(config: Config, asked: Arguments) -> str:  # noqa: ARG001 - it
     from pipeline import status
 
     with library(config) as lib:
-        clean = Shelf(lib).withholding.clean if lib.root.is_dir() else str
+        clean = Withholding(lib).clean
         lines = status.lines(status.gather(config), config.zone)
         told_of = "\n".join(line for line in lines if not line.startswith(_UNTOLD))
         text = clean(without_places(told_of, config))

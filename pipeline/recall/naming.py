@@ -61,14 +61,13 @@ def key(name: str) -> str:
 
 
 def asked_name(name: str) -> str:
-    """The bare name in what was asked for: `[[Name#Heading|shown]]` and `articles/Name.md` too.
+    """The name in what was asked for, be it written as a link: `[[Name#Heading|shown]]`.
 
     Raises ConfigFault for a path that leads out of the articles, and for what is no name.
     """
     bare = name.strip()
     if bare.startswith("[[") and bare.endswith("]]"):
         bare = re.split(r"[|#^]", bare[2:-2], maxsplit=1)[0].strip()
-    bare = bare.removesuffix(".md")
     parts = re.split(r"[/\\]", bare)
     # a name may hold a slash ("TCP/IP"); a path that climbs or starts at the root is none
     if ".." in parts or parts[0] in ("", "~") or not bare.isprintable():
@@ -85,21 +84,19 @@ def lookup(
     name that differs in a letter. A number is never a slip: versions differ in them. Raises
     ConfigFault for a name of two articles, and with what is like it for a name of none.
     """
-    wanted = unicodedata.normalize("NFC", asked_name(asked))
-    last = re.split(r"[/\\]", wanted)[-1]
-    for form in (_exact, str.casefold, key):
-        for name in dict.fromkeys((wanted, last)):
+    # a name may itself end in .md, or hold a slash
+    whole = unicodedata.normalize("NFC", asked_name(asked))
+    last = re.split(r"[/\\]", whole)[-1].removesuffix(".md")
+    for name in dict.fromkeys((whole, whole.removesuffix(".md"), last)):
+        for form in (_exact, str.casefold, key):
             for names in (_stems, _titles, _aliases):
-                called = (form(name),)
-                found = {a.stem for a in articles if set(called) & set(map(form, names(a)))}
+                called = form(name)
+                found = {a.stem for a in articles if called in map(form, names(a))}
                 if found:
                     return Match(_only(asked, found))
     known = {article.stem for article in articles}
-    led = {
-        stem
-        for name, stem in redirects().items()
-        if stem in known and key(name) in (key(wanted), key(last))
-    }
+    wanted = {key(whole), key(last)}
+    led = {stem for name, stem in redirects().items() if stem in known and key(name) in wanted}
     if led:
         return Match(_only(asked, led))
     return _by_likeness(asked, key(last), articles)

@@ -69,7 +69,7 @@ def sections(page: Page) -> list[Section]:
     lead_end = heads[0].index if heads else len(page.blocks)
     if any(block.kind is not Kind.BLANK for block in page.blocks[after:lead_end]):
         found.append(_section(page, "", 0, "", after, lead_end))
-    seen: dict[str, int] = {}
+    seen = {"": 1}  # that is the lead's, also where a heading says nothing
     for number, head in enumerate(heads, 1):
         last = next(
             (b.index for b in heads[number:] if b.heading_level <= head.heading_level),
@@ -90,17 +90,17 @@ def section(page: Page, anchor: str) -> Section:
     those there are.
     """
     found = sections(page)
-    wanted = unicodedata.normalize("NFC", anchor.strip()).lstrip("#").strip()
-    if exact := [one for one in found if wanted == one.anchor]:
+    wanted = anchor.strip().removeprefix("#").strip()
+    if exact := [one for one in found if one.anchor in (anchor, wanted)]:
         return exact[0]
     again = _AGAIN.fullmatch(wanted)
-    path, number = ([again["heading"]], int(again["number"])) if again else ([wanted], 1)
-    if "#" in path[0] and not again:
-        path = [step for step in path[0].split("#") if step.strip()]
-    alike = [one for one in found if one.level and _ends(found, one, path)]
+    number = int(again["number"]) if again else 1
+    steps = [step for step in wanted.split("#") if step.strip()]
     climbs = ".." in re.split(r"[/\\]", wanted)  # a path, not a heading
-    if len(alike) >= number and not climbs:
-        return alike[number - 1]
+    for path in ([again["heading"] if again else wanted], steps):
+        alike = [one for one in found if one.level and path and _ends(found, one, path)]
+        if len(alike) >= number and not climbs:
+            return alike[number - 1]
     names = ", ".join(repr(one.anchor) for one in found if one.anchor)
     raise ConfigFault(
         f"the article has no section {anchor[:80]!r}",

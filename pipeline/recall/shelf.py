@@ -85,7 +85,7 @@ class Shelf:
 
     def find(self, name: str) -> tuple[Card, Match]:
         """The article of this name, as `lookup` finds it."""
-        bare = unicodedata.normalize("NFC", asked_name(name))
+        bare = unicodedata.normalize("NFC", asked_name(name)).removesuffix(".md")
         if bare in self._library.vault.stems():  # called by its file's name: no other need be read
             card = self._card(bare)
             if card is not None:
