@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pipeline.records import Message
 
 Count = Callable[[str], int]
+_LONG_WORD = 24  # characters: a longer one is several words, or none
+_ASCII_WORD, _OTHER_WORD = 10, 2  # characters of each of these
 
 
 def line(message: Message) -> str:
@@ -22,9 +24,21 @@ def gist(messages: Sequence[Message], words: int) -> str:
     share = max(8, words // max(1, len(messages)))
     lines = []
     for message in messages[: max(1, words // 8)]:
-        said = line(message).split()
-        lines.append(" ".join(said[: share + 1]) + (" …" if len(said) > share + 1 else ""))
+        lines.append(_beginning(line(message), share + 1))
     return "\n".join(lines)
+
+
+def _beginning(text: str, words: int) -> str:
+    """The first words of a text; what is written without spaces counts by its length."""
+    kept: list[str] = []
+    for word in text.split():
+        each = _ASCII_WORD if word.isascii() else _OTHER_WORD
+        cost = 1 if len(word) <= _LONG_WORD else -(-len(word) // each)
+        if cost > words:
+            return " ".join([*kept, *([word[: words * each]] if words else []), "…"])
+        kept.append(word)
+        words -= cost
+    return " ".join(kept)
 
 
 def windows(messages: Sequence[Message], budget: int, count: Count) -> list[str]:

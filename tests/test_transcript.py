@@ -42,3 +42,10 @@ def test_a_gist_hears_every_message() -> None:
     """The beginning of each message stands in the gist, long ones are cut."""
     text = gist([message("alpha " * 50, 0), message("omega", 1)], 20)
     assert text.count("alpha") < 50 and "omega" in text
+
+
+def test_a_gist_is_short_whatever_is_written_without_spaces() -> None:
+    """A blob, or a language without spaces, is as short in a gist as as many words would be."""
+    for said in ("QUJD" * 5000, "部署" * 5000):
+        assert len(gist([message(said)], 20)) < 20 * 12
+        assert gist([message(f"{said} tail")], 20).endswith(" …")
