@@ -80,11 +80,18 @@ def read_buckets(text: str) -> Listing:
             return Listing(problems=(problem,))
         return Listing()
     header, lines = _rows(table)
+    width = len(_cells(_LINE.findall(table.raw)[0]))
     found: dict[str, Row] = {}
     names, problems = set(), []
     for number, line in enumerate(lines, 1):
         cells = _cells(line)
         row = _row({name: cells[at] for name, at in header.items() if at < len(cells)})
+        if any(cells[width:]):
+            problems.append(
+                f"Buckets.md has more cells than columns for {row.name!r}, of which only the name "
+                "is used: write \\| for a bar in a cell"
+            )
+            row = Row(row.name)
         names.add(row.name)
         known = found.get(normalised(row.name))
         if not row.name:

@@ -305,6 +305,38 @@ def test_what_the_user_wrote_on_the_page_is_obeyed_first(config: Config) -> None
     assert_settled(config)
 
 
+def test_a_row_that_the_user_deletes_comes_back_and_is_told_of(config: Config) -> None:
+    """With its words and its chunks; the changelog says how a topic is kept out."""
+    memory("describe", "Zeppelin hangar", "where it is kept")
+    text = page(config).read_text(encoding="utf-8")
+    rows = text.splitlines(keepends=True)
+    page(config).write_text("".join(row for row in rows if "Zeppelin" not in row))
+    known = ledger(config)
+    night = run_night(config, script(), at=NIGHT + DAY)
+    assert [problem for problem in night.results.problems if "'Zeppelin hangar'" in problem]
+    assert "no row any more" in (config.vault / "Meta" / "Changelog.md").read_text("utf-8")
+    assert page(config).read_text(encoding="utf-8") == text and ledger(config) == known
+    assert_settled(config)
+
+
+def test_what_is_not_understood_stays_and_is_told_once(config: Config) -> None:
+    """The changelog tells it the first night; the words stay in the table until they are mended."""
+    text = page(config).read_text(encoding="utf-8")
+    odd = text.replace("| captured |", "| perhaps |")
+    odd = odd.replace("| article |\n", "| → nowhere |\n", 1)
+    page(config).write_text(odd)
+    night = run_night(config, script(), at=NIGHT + DAY)
+    assert len(night.results.problems) == 2
+    told = (config.vault / "Meta" / "Changelog.md").read_text("utf-8")
+    assert "'perhaps'" in told and "'nowhere'" in told
+    run_night(config, script(), at=NIGHT + 2 * DAY)
+    assert (config.vault / "Meta" / "Changelog.md").read_text("utf-8") == told
+    assert page(config).read_text(encoding="utf-8") == odd
+    assert {one["state"] for one in listed().values()} == {"article", "captured"}
+    page(config).write_text(text)
+    assert_settled(config)
+
+
 def test_while_a_night_runs_nothing_is_decided(config: Config) -> None:
     """The run's lock is respected; looking is free."""
     before = files(config.vault)

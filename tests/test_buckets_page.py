@@ -80,6 +80,15 @@ def test_a_name_in_bold_or_as_a_link_is_the_name() -> None:
     assert [row.name for row in read_buckets(text).rows] == ["Kiwi", "Plum", "*x*"]
 
 
+def test_a_bar_too_many_shifts_nothing() -> None:
+    """A link with a shown text and a bar that is not escaped: only the name is sure."""
+    text = HEAD + "| Kiwi | [[Kiwi Store|kiwi]] | KW | fruit | article |\n| Plum | | | | | |\n"
+    listing = read_buckets(text)
+    assert listing.rows == (Row("Kiwi"), Row("Plum", "", (), "", ""))
+    (problem,) = listing.problems
+    assert "'Kiwi'" in problem and "\\|" in problem
+
+
 def test_an_article_is_named_as_obsidian_may_link_it() -> None:
     """With a folder, a heading or a shown text: it is the file's name that counts."""
     links = ("[[articles/Kiwi Store]]", "[[Kiwi Store#Shelves\\|shelves]]", "Kiwi Store")
