@@ -6,26 +6,30 @@ Heavy to import (mlx, transformers): `mlx.py` imports it at the first call.
 from __future__ import annotations
 
 import gc
-import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 from mlx_lm import load
-from mlx_lm.generate import BatchGenerator, PromptProcessingBatch
-from mlx_lm.models.cache import make_prompt_cache
+from mlx_lm.generate import StopSequences
 from mlx_lm.sample_utils import greedy_sampler
+from mlx_lm.utils import maybe_set_recommended_wired_limit
 
 from pipeline.models import Grammar
 from pipeline.models.adapters import Adapters, replaces_weights
+from pipeline.models.batches import Need, in_order, joining
 from pipeline.models.chat import Chat, Prompt
 from pipeline.models.grammar import Grammars
-from pipeline.models.prefix import Prefixes, plan
+from pipeline.models.pace import READING, WRITING, Pace
+from pipeline.models.prefix import plan
+from pipeline.models.reading import Reader, physical_bytes
+from pipeline.models.scoring import by_all, by_first, log_softmax
 
-_PREFILL_STEP = 512  # longer steps hold up the display on a Mac, whose watchdog then kills them
+_REFILL = 4  # new rows join once this part of the places is free, not for each one
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,26 @@ class Scored:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The prompts of one call, and of each how many tokens it takes from a shared cache."""
+
+    rows: list[tuple[int, ...]]
+    stems: list[int]
+    lengths: list[int]
+    needs: list[Need]
+
+
+@dataclass(slots=True)
+class _Row:
+    """What one row has come to so far."""
+
+    tokens: list[int] = field(default_factory=list)
+    finish: str = ""
+    cached: int = 0
+    seconds: float = 0.0
+
+
 class Engine:
     """One model in memory. Use it on the thread that made it."""
 
@@ -57,20 +81,20 @@ class Engine:
         *,
         batch: int,
         cache_bytes: int,
-        prefixes: int,
         beat: Callable[[], None] = lambda: None,
     ) -> None:
-        """beat: called at each step of reading or writing, to show that it goes on."""
+        """beat: called at each pass of reading or writing, to show that it goes on."""
         mx.set_cache_limit(cache_bytes)
         # Leave room for the system and the display: beyond this MLX waits instead of swapping.
-        mx.set_memory_limit(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
+        mx.set_memory_limit(physical_bytes() * 3 // 4)
         self._folder = folder
         self._model, self._tokenizer = load(str(folder))[:2]
         self._adapters = Adapters(self._model)
         self._batch = batch
         self._beat = beat
-        self._keep = prefixes
-        self._prefixes: dict[Path | None, Prefixes] = {}
+        self._reader = Reader(self._model, beat)
+        self._pace = Pace()
+        self._stops = StopSequences([[token] for token in self._tokenizer.eos_token_ids])
         self._grammars = Grammars(self._tokenizer)
         self.chat = Chat(self._tokenizer)
 
@@ -84,12 +108,12 @@ class Engine:
         worn = self._adapters.on
         if adapter != worn and worn is not None and replaces_weights(worn):
             # dropped first: there may be no room for both
-            del self._model, self._adapters
-            self._prefixes.clear()
+            del self._model, self._adapters, self._reader
             gc.collect()
             mx.clear_cache()
             self._model = load(str(self._folder))[0]
             self._adapters = Adapters(self._model)
+            self._reader = Reader(self._model, self._beat)
         self._adapters.wear(adapter)
 
     def write(
@@ -101,30 +125,55 @@ class Engine:
         seeds: Sequence[int] | None,
         temperature: float,
     ) -> list[Decoded]:
-        """Decode every prompt, in batches of like length; results in the order given."""
-        done: dict[int, Decoded] = {}
-        for batch in self._batches(prompts):
-            started = time.perf_counter()
-            rows = [prompts[index].tokens for index in batch]
-            stems = [prompts[index].stem for index in batch]
-            lengths = plan(rows, stems)
-            caches, computed = self._shared(rows, lengths, stems)
-            samplers = [
-                _sampler(seeds[index], temperature) if temperature > 0 and seeds else greedy_sampler
-                for index in batch
-            ]
-            processors = [
-                [self._grammars.processor(grammar)] if grammar is not None else [] for _ in batch
-            ]
-            outputs = self._decode(rows, lengths, caches, max_tokens, samplers, processors)
-            share = (time.perf_counter() - started) / len(batch)
-            for place, index in enumerate(batch):
-                tokens, finish = outputs[place]
-                text = self._tokenizer.decode(tokens, skip_special_tokens=True)
-                cached = lengths[place] - computed[place]
-                done[index] = Decoded(text, finish, cached, len(tokens), share)
-            mx.clear_cache()
-        return [done[index] for index in range(len(prompts))]
+        """Decode every prompt; results in the order given. As replies end, others are begun."""
+        asked = _asked(prompts, max_tokens)
+        samplers = [
+            _sampler(seeds[index], temperature) if temperature > 0 and seeds else greedy_sampler
+            for index in range(len(prompts))
+        ]
+        processors = [
+            [self._grammars.processor(grammar)] if grammar is not None else [] for _ in prompts
+        ]
+        found = [_Row() for _ in prompts]
+        waiting = in_order(asked.needs)
+        going: Any = None
+        with _wired():
+            while waiting or going is not None:
+                most = self._pace.rows(WRITING, self._batch, max_tokens)
+                uids = [] if going is None else list(going.uids)
+                ready = not uids or most - len(uids) >= max(1, most // _REFILL)
+                while ready and (joined := self._joining(waiting, asked, most, uids)):
+                    del waiting[: len(joined)]
+                    fed = self._read(
+                        joined,
+                        asked,
+                        found,
+                        uids=list(joined),
+                        max_tokens=[max_tokens] * len(joined),
+                        samplers=[samplers[index] for index in joined],
+                        logits_processors=[processors[index] for index in joined],
+                        stop_sequences=[self._stops] * len(joined),
+                    )
+                    begun = fed.generate([[asked.rows[index][-1]] for index in joined])
+                    uids += joined
+                    if going is None:
+                        going = begun
+                    else:
+                        going.extend(begun)
+                self._step(going, found)
+                if not len(going):
+                    going = None
+        mx.clear_cache()
+        return [
+            Decoded(
+                self._tokenizer.decode(row.tokens, skip_special_tokens=True),
+                row.finish,
+                row.cached,
+                len(row.tokens),
+                row.seconds,
+            )
+            for row in found
+        ]
 
     def score(
         self, prompts: Sequence[Prompt], options: Sequence[Sequence[Sequence[int]]]
@@ -133,32 +182,31 @@ class Engine:
 
         Where the first tokens of a prompt's options differ, these alone are scored.
         """
-        done: dict[int, Scored] = {}
-        for batch in self._batches(prompts):
-            started = time.perf_counter()
-            rows = [prompts[index].tokens for index in batch]
-            stems = [prompts[index].stem for index in batch]
-            lengths = plan(rows, stems)
-            caches, computed = self._shared(rows, lengths, stems)
-            fed = self._feed(rows, lengths, caches)
-            first = _log_softmax(self._model(_last(rows), cache=fed.prompt_cache)[:, -1, :])
-            mx.eval(first)
-            self._beat()
-            scores: list[tuple[float, ...]] = []
-            for place, index in enumerate(batch):
-                heads = [option[0] for option in options[index]]
-                if len(set(heads)) == len(heads):
-                    chosen: Any = first[place][mx.array(heads)].tolist()
-                    scores.append(tuple(chosen))
-                else:
-                    cache = fed.extract_cache(place)
-                    scores.append(self._whole(cache, first[place], options[index]))
-            share = (time.perf_counter() - started) / len(batch)
-            for place, index in enumerate(batch):
-                cached = lengths[place] - computed[place]
-                done[index] = Scored(scores[place], cached, share)
-            mx.clear_cache()
-        return [done[index] for index in range(len(prompts))]
+        asked = _asked(prompts, max(len(option) for given in options for option in given))
+        found = [_Row() for _ in prompts]
+        scores: dict[int, tuple[float, ...]] = {}
+        waiting = in_order(asked.needs)
+        with _wired():
+            while waiting:
+                joined = self._joining(waiting, asked, self._batch, [])
+                del waiting[: len(joined)]
+                fed = self._read(joined, asked, found)
+                started = time.perf_counter()
+                last = mx.array([[asked.rows[index][-1]] for index in joined])
+                first = log_softmax(self._reader.forward(last, fed.prompt_cache)[:, -1, :])
+                mx.eval(first)
+                for place, index in enumerate(joined):
+                    simple = by_first(first[place], options[index])
+                    scores[index] = simple or by_all(
+                        self._reader.forward,
+                        fed.extract_cache(place),
+                        first[place],
+                        options[index],
+                        max(1, min(self._batch, self._reader.room // asked.needs[index].held)),
+                    )
+                _share(found, joined, time.perf_counter() - started)
+                mx.clear_cache()
+        return [Scored(scores[index], row.cached, row.seconds) for index, row in enumerate(found)]
 
     @property
     def batch(self) -> int:
@@ -170,7 +218,7 @@ class Engine:
 
         What is kept for reuse is given back either way.
         """
-        self._prefixes.clear()
+        self._reader.clear()
         gc.collect()
         mx.clear_cache()
         smaller = self._batch > 1
@@ -189,123 +237,82 @@ class Engine:
 
     def close(self) -> None:
         """Drop the weights and every cache."""
-        del self._model, self._adapters, self._prefixes
+        del self._model, self._adapters, self._reader
         gc.collect()
         mx.clear_cache()
 
     # -------------------------------------------------------------- batches
 
-    def _batches(self, prompts: Sequence[Prompt]) -> list[list[int]]:
-        """Indices, longest first and at most a batch each: neighbours need little padding."""
-        order = sorted(range(len(prompts)), key=lambda index: -len(prompts[index].tokens))
-        return [order[at : at + self._batch] for at in range(0, len(order), self._batch)]
-
-    def _shared(
-        self, rows: Sequence[tuple[int, ...]], lengths: Sequence[int], stems: Sequence[int]
-    ) -> tuple[list[list[Any]], list[int]]:
-        """A cache per row (shared ones are the same object), and tokens computed now per row."""
-        caches, computed = [], []
-        on = self._adapters.on
-        kept = self._prefixes.setdefault(on, Prefixes(self._model, self._keep))
-        for row, length, stem in zip(rows, lengths, stems, strict=True):
-            if length:
-                cache, new = kept.get(row[:length], stem)
-                self._beat()
-            else:
-                cache, new = make_prompt_cache(self._model), 0
-            caches.append(cache)
-            computed.append(new)
-        return caches, computed
-
-    def _feed(
-        self,
-        rows: Sequence[tuple[int, ...]],
-        lengths: Sequence[int],
-        caches: list[list[Any]],
-    ) -> Any:
-        """A batch fed with all but the last token of each row.
-
-        The last token goes alone, for only its logits are wanted: those of a whole batch of
-        prompts would take gigabytes.
-        """
-        fed = PromptProcessingBatch(
-            self._model,
-            uids=list(range(len(rows))),
-            caches=caches,
-            prefill_step_size=_PREFILL_STEP,
+    def _joining(
+        self, waiting: list[int], asked: _Asked, most: int, going: Sequence[int]
+    ) -> list[int]:
+        """Those waiting that are read together now, to go on beside those going, `most` in all."""
+        count = joining(
+            [asked.needs[index] for index in waiting[:most]],
+            [asked.needs[index] for index in going],
+            rows=most,
+            room=self._reader.room,
         )
-        fed.prompt([list(row[n:-1]) for row, n in zip(rows, lengths, strict=True)])
+        shortest = min((asked.needs[index].read for index in waiting[:count]), default=0)
+        return waiting[: self._pace.rows(READING, count, shortest)]
+
+    def _read(
+        self, joined: Sequence[int], asked: _Asked, found: Sequence[_Row], **more: Any
+    ) -> Any:
+        """A batch fed with all but the last token of each row."""
+        started = time.perf_counter()
+        rows = [asked.rows[index] for index in joined]
+        lengths = [asked.lengths[index] for index in joined]
+        stems = [asked.stems[index] for index in joined]
+        caches, computed = self._reader.shared(rows, lengths, stems, self._adapters.on)
+        begun = time.perf_counter()
+        fed = self._reader.feed(rows, lengths, caches, **more)
+        ended = time.perf_counter()
+        tokens = sum(asked.needs[index].read - 1 for index in joined)
+        self._pace.took(READING, len(joined), tokens, ended - begun)
+        for index, length, new in zip(joined, lengths, computed, strict=True):
+            found[index].cached = length - new
+        _share(found, joined, ended - started)
         return fed
 
-    def _whole(
-        self, cache: list[Any], first: mx.array, options: Sequence[Sequence[int]]
-    ) -> tuple[float, ...]:
-        """Summed log-likelihood of each option, all its tokens, after a prompt's cache."""
-        scores: list[float] = []
-        for at in range(0, len(options), self._batch):
-            part = options[at : at + self._batch]
-            width = max(len(option) for option in part)
-            inputs = mx.array([[*o[:-1], *[0] * (width - len(o))] for o in part])
-            # Padding comes after what is scored, so causal attention never sees it.
-            merged = [layer.merge([layer] * len(part)) for layer in cache]
-            logprobs = _log_softmax(self._model(inputs, cache=merged))
-            for row, option in enumerate(part):
-                total = first[option[0]]
-                if len(option) > 1:
-                    steps = mx.arange(len(option) - 1)
-                    total = total + logprobs[row, steps, mx.array(list(option[1:]))].sum()
-                value: Any = total.item()
-                scores.append(value)
-        return tuple(scores)
-
-    def _decode(
-        self,
-        rows: Sequence[tuple[int, ...]],
-        lengths: Sequence[int],
-        caches: list[list[Any]],
-        max_tokens: int,
-        samplers: list[Callable[[mx.array], mx.array]],
-        processors: list[list[Any]],
-    ) -> list[tuple[list[int], str]]:
-        """Tokens (without the end token) and finish of every row."""
-        generator: Any = BatchGenerator(
-            self._model,
-            stop_tokens=[[token] for token in self._tokenizer.eos_token_ids],
-            completion_batch_size=len(rows),
-            prefill_batch_size=len(rows),
-            prefill_step_size=_PREFILL_STEP,
-        )
-        try:
-            uids = generator.insert(
-                [list(row[n:]) for row, n in zip(rows, lengths, strict=True)],
-                max_tokens=[max_tokens] * len(rows),
-                caches=caches,
-                all_tokens=[list(row[:n]) for row, n in zip(rows, lengths, strict=True)],
-                samplers=samplers,
-                logits_processors=processors,
-            )
-            outputs: dict[int, list[int]] = {uid: [] for uid in uids}
-            finishes: dict[int, str] = {}
-            while len(finishes) < len(uids):
-                _, responses = generator.next()  # one step, of reading or of writing
-                self._beat()
-                for response in responses:
-                    if response.finish_reason != "stop":
-                        outputs[response.uid].append(response.token)
-                    if response.finish_reason is not None:
-                        finishes[response.uid] = response.finish_reason
-        finally:
-            generator.close()
-        return [(outputs[uid], finishes[uid]) for uid in uids]
+    def _step(self, going: Any, found: Sequence[_Row]) -> None:
+        """One token more of each row that goes on."""
+        rows = list(going.uids)
+        started = time.perf_counter()
+        for response in going.next():
+            row = found[response.uid]
+            if response.finish_reason != "stop":
+                row.tokens.append(response.token)
+            row.finish = response.finish_reason or ""
+        elapsed = time.perf_counter() - started
+        self._pace.took(WRITING, len(rows), len(rows), elapsed)
+        _share(found, rows, elapsed)
 
 
-def _last(rows: Sequence[tuple[int, ...]]) -> mx.array:
-    return mx.array([[row[-1]] for row in rows])
+def _asked(prompts: Sequence[Prompt], reply: int) -> _Asked:
+    """reply: the most tokens that are held after a prompt."""
+    rows = [prompt.tokens for prompt in prompts]
+    stems = [prompt.stem for prompt in prompts]
+    lengths = plan(rows, stems)
+    needs = [Need(len(row) - n, len(row) + reply) for row, n in zip(rows, lengths, strict=True)]
+    return _Asked(rows, stems, lengths, needs)
 
 
-def _log_softmax(logits: mx.array) -> mx.array:
-    logits = logits.astype(mx.float32)
-    return logits - mx.logsumexp(logits, axis=-1, keepdims=True)
+def _share(found: Sequence[_Row], rows: Sequence[int], seconds: float) -> None:
+    for index in rows:
+        found[index].seconds += seconds / len(rows)
+
+
+@contextmanager
+def _wired() -> Iterator[None]:
+    """Weights and caches may stay in a Mac's memory while the block runs, as mlx_lm lets them."""
+    before = maybe_set_recommended_wired_limit()
+    try:
+        yield
+    finally:
+        if before is not None:
+            mx.synchronize()
+            mx.set_wired_limit(before)
 
 
 def _sampler(seed: int, temperature: float) -> Callable[[mx.array], mx.array]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pipeline.models.chat import Prompt
     from pipeline.models.engine import Engine
 
-_PREFIXES_KEPT = 8
 
 # How mlx says that memory ran out, or that macOS ended a computation that held up the display.
 _EXHAUSTED = re.compile(
@@ -202,7 +201,6 @@ class MlxModel:
                     self._folder,
                     batch=self._batch,
                     cache_bytes=self._cache_bytes,
-                    prefixes=_PREFIXES_KEPT,
                     beat=self._beat,
                 )
             except (OSError, ValueError, KeyError, RuntimeError, TypeError) as fault:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
-
-import mlx.core as mx
-from mlx_lm.models.cache import make_prompt_cache
 
 # Shorter beginnings cost less to compute again than to copy for every row of a batch.
 _WORTH = 32
-_STEP = 512  # tokens a forward pass; longer ones hold up the GPU's other work
+
+_Key = tuple[Path | None, tuple[int, ...]]
+_Kept = OrderedDict[_Key, list[Any]]
 
 
 def common(sequences: Sequence[tuple[int, ...]]) -> int:
@@ -25,61 +25,106 @@ def common(sequences: Sequence[tuple[int, ...]]) -> int:
 
 
 class Prefixes:
-    """The most recently used beginnings of one loaded model, at most `keep` of them."""
+    """The beginnings used last, as many as `room` bytes hold.
 
-    def __init__(self, model: Any, keep: int) -> None:
-        self._model = model
-        self._keep = keep
-        self._caches: OrderedDict[tuple[int, ...], list[Any]] = OrderedDict()
+    fresh: makes an empty cache. read: feeds tokens to one.
 
-    def get(self, tokens: tuple[int, ...], stem: int) -> tuple[list[Any], int]:
+    A stem, which all requests made with one prompt begin with, is used all night long. What some
+    requests share beyond it is used by those alone, and is given up before any stem is.
+    """
+
+    def __init__(
+        self,
+        room: int,
+        *,
+        fresh: Callable[[], list[Any]],
+        read: Callable[[tuple[int, ...], list[Any]], None],
+    ) -> None:
+        self._room = room
+        self._fresh = fresh
+        self._read = read
+        self._stems: _Kept = OrderedDict()
+        self._longer: _Kept = OrderedDict()
+
+    def get(
+        self, tokens: tuple[int, ...], stem: int, worn: Path | None = None
+    ) -> tuple[list[Any], int]:
         """A cache that holds `tokens`, and how many of them had to be computed now.
 
-        The first `stem` tokens are kept as a beginning of their own: later batches share these
-        when they do not share the rest. The cache is shared too: merge it into a batch or copy it,
-        never feed it.
+        stem: how many of them a prompt's stem has. worn: the adapter they are computed with. The
+        cache is shared: merge it into a batch or copy it, never feed it.
         """
-        computed = self._add(tokens[:stem]) if _WORTH <= stem < len(tokens) else 0
-        computed += self._add(tokens)
-        return self._caches[tokens], computed
+        if not _WORTH <= stem < len(tokens):
+            return self._held(self._stems, (worn, tokens))
+        _, computed = self._held(self._stems, (worn, tokens[:stem]))
+        cache, more = self._held(self._longer, (worn, tokens))
+        return cache, computed + more
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept now takes."""
+        return sum(map(_bytes, (*self._stems.values(), *self._longer.values())))
 
     def clear(self) -> None:
         """Forget all of them."""
-        self._caches.clear()
+        self._stems.clear()
+        self._longer.clear()
 
-    def _add(self, tokens: tuple[int, ...]) -> int:
-        """See to it that `tokens` are the most recent beginning; return how many were computed."""
-        known = max((key for key in self._caches if tokens[: len(key)] == key), key=len, default=())
-        if known == tokens:
-            self._caches.move_to_end(tokens)
-            return 0
-        cache = copy.deepcopy(self._caches[known]) if known else make_prompt_cache(self._model)
-        rest = tokens[len(known) :]
-        for start in range(0, len(rest), _STEP):
-            self._model(mx.array([rest[start : start + _STEP]]), cache=cache)
-            mx.eval([layer.state for layer in cache])
-        self._caches[tokens] = cache
-        while len(self._caches) > self._keep:
-            self._caches.popitem(last=False)
-        return len(rest)
+    def _held(self, kept: _Kept, key: _Key) -> tuple[list[Any], int]:
+        if key in kept:
+            kept.move_to_end(key)
+            return kept[key], 0
+        worn, tokens = key
+        begun = [
+            (len(start), cache)
+            for among in (self._stems, self._longer)
+            for (on, start), cache in among.items()
+            if on == worn and tokens[: len(start)] == start
+        ]
+        known, longest = max(begun, key=lambda found: found[0], default=(0, None))
+        cache = self._fresh() if longest is None else copy.deepcopy(longest)
+        if known < len(tokens):
+            self._read(tokens[known:], cache)
+        kept[key] = cache
+        self._make_room()
+        return cache, len(tokens) - known
+
+    def _make_room(self) -> None:
+        for kept in (self._longer, self._stems):
+            while kept and self.held_bytes > self._room:
+                kept.popitem(last=False)
+
+
+def _bytes(cache: list[Any]) -> int:
+    return sum(int(layer.nbytes) for layer in cache)
 
 
 def plan(rows: Sequence[tuple[int, ...]], stems: Sequence[int]) -> list[int]:
     """How many tokens of each row to take from a shared cache; 0 where it would not pay.
 
-    Rows with the same stem share it, and more where all of them go on alike. At least one token of
-    each row is left to feed.
+    Rows with the same stem share it; those of them that go on alike share more. At least one token
+    of each row is left to read.
     """
     groups: dict[tuple[int, ...], list[int]] = {}
     for index, (row, stem) in enumerate(zip(rows, stems, strict=True)):
         groups.setdefault(row[:stem], []).append(index)
     lengths = [0] * len(rows)
     for stem_tokens, members in groups.items():
-        length = len(stem_tokens)
-        if len(members) > 1:
-            shared = common([rows[index] for index in members])
-            length = shared if shared >= length + _WORTH else length
-        length = min(length, min(len(rows[index]) for index in members) - 1)
-        for index in members:
-            lengths[index] = length if length >= _WORTH else 0
+        for alike in _alike(rows, members, len(stem_tokens) + _WORTH):
+            shared = [rows[index] for index in alike]
+            length = common(shared) if len(alike) > 1 else len(stem_tokens)
+            length = min(length, min(map(len, shared)) - 1)
+            for index in alike:
+                lengths[index] = length if length >= _WORTH else 0
     return lengths
+
+
+def _alike(rows: Sequence[tuple[int, ...]], members: Sequence[int], least: int) -> list[list[int]]:
+    """The members, those together that begin with at least `least` tokens in common."""
+    found: list[list[int]] = []
+    for index in sorted(members, key=lambda index: rows[index]):
+        if found and common([rows[found[-1][-1]], rows[index]]) >= least:
+            found[-1].append(index)
+        else:
+            found.append([index])
+    return found
