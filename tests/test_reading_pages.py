@@ -18,11 +18,13 @@ from typer.testing import CliRunner
 from pipeline.cli import app
 from pipeline.config import Config, load_config
 from pipeline.errors import ConfigFault, StoreFault, VaultFault
-from pipeline.markdown import parse
+from pipeline.footnotes import citations, marks
+from pipeline.markdown import Kind, parse
 from pipeline.recall.library import library
 from pipeline.recall.opening import open_page
 from pipeline.recall.pages import links, notes, section, sections, told
 from pipeline.recall.shelf import Shelf, card_of, chosen
+from pipeline.recall.withholding import Withholding
 from pipeline.records import Bucket, BucketState
 from pipeline.system import Answer
 from tests.support_pages import pages as any_pages
@@ -283,6 +285,34 @@ def test_a_forgotten_conversation_is_not_told_by_tables_lists_and_quotes() -> No
     told_of = text_of(config, "Forms")
     assert "lost" not in told_of
     assert all(word in told_of for word in ("kept row", "kept item", "last item[^1]\n"))
+
+
+def test_of_any_page_only_what_rests_on_it_goes() -> None:
+    """No mark and no note of a forgotten conversation is left; every other sentence is."""
+    config = small_vault()
+    store = small_store(config)
+    with library(config) as lib:
+        withholding = Withholding(lib)
+
+        @given(any_pages())
+        def nothing_is_forgotten(text: str) -> None:
+            assert withholding.page(text).text == withholding.clean(text)
+
+        nothing_is_forgotten()
+        store.forgetting.begin(["1a2b3c4d"], NOW)  # the one that all those pages cite
+
+        @given(any_pages())
+        def it_is_forgotten(text: str) -> None:
+            before, after = parse(text), withholding.page(text)
+            assert citations(after) == {}
+            gone = set(citations(before))
+            assert gone.isdisjoint(label for block in after.blocks for label in marks(block))
+            for block in before.blocks:
+                if block.kind is Kind.PARAGRAPH and gone.isdisjoint(marks(block)):
+                    assert block.raw in after.text
+
+        it_is_forgotten()
+    store.close()
 
 
 def test_a_topic_to_ignore_is_not_told() -> None:
