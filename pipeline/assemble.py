@@ -240,6 +240,7 @@ def desk(
         prompts=prompts.digests(),
         vault=history.head(),
     )
+    model = models.model(lambda call: store.runs.account(run, call))
     return Desk(
         run=run,
         started_at=moment,
@@ -252,9 +253,9 @@ def desk(
         sources=sources(config, store),
         vault=Vault(config.vault, store.derived),
         history=history,
-        model=models.model(lambda call: store.runs.account(run, call)),
+        model=model,
         embedder=models.embedder,
-        prompts=prompts,
+        prompts=prompts.within(config.max_prompt_tokens, model.count),
         now=now,
         results=RunResults(),
         say=say,

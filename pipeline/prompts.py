@@ -1,73 +1,31 @@
-"""The prompts: loaded from `prompts/<stage>/<name>.md`, checked, rendered and hashed.
+"""The prompts: rendered, and made to fit what a model may read.
 
-A prompt file is YAML front matter, then parts, each under a heading of its own line:
-
-    ---
-    max_tokens: 24          # decoded at most; left out where the answer is a choice
-    temperature: 0.0
-    regex: "…"              # or `schema: claims.schema.json`, a file beside it; or neither
-    options: [yes, no]      # of a choice, where they are always the same
-    ---
-    ## system
-    ## example user         # any number of pairs: example user, example assistant
-    ## example assistant
-    ## user
-
-`$name` in a part is a place for a value, `$$` a dollar sign. Values are inserted once and never
-looked at again, so a transcript may hold dollar signs, headings and delimiters of every kind.
+Values are inserted once and never looked at again, so a transcript may hold dollar signs, headings
+and delimiters of every kind. Where a prompt would be too long, the values are shortened in the
+order its file states; what instructs the model (own words, examples, the user's rules) never is.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
-from pipeline.errors import ConfigFault
+from pipeline.errors import ConfigFault, PromptTooLong
 from pipeline.identity import SENTINEL
-from pipeline.models import Ask, Grammar
+from pipeline.models import Ask
+from pipeline.prompt_files import RULES, Prompt, each
+from pipeline.shortening import fitted
 
-_KEYS = ("max_tokens", "temperature", "regex", "schema", "options")
-_SYSTEM, _USER = "system", "user"
-_EXAMPLE_USER, _EXAMPLE_ASSISTANT = "example user", "example assistant"
-_PARTS = (_SYSTEM, _EXAMPLE_USER, _EXAMPLE_ASSISTANT, _USER)
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """One prompt file, checked.
-
-    name: "<stage>/<file stem>", the `purpose` of the calls made with it.
-    max_tokens: 0 for a choice. grammar: None where the reply is free or a choice.
-    options: the answers of a choice that always has the same ones, else empty.
-    digest: 12 hex of the sha256 over the file and its schema: a changed prompt has a new one.
-    origin: the file. raw: all that stands in it.
-    """
-
-    name: str
-    max_tokens: int
-    temperature: float
-    grammar: Grammar | None
-    options: tuple[str, ...]
-    digest: str
-    system: str
-    examples: tuple[tuple[str, str], ...]
-    user: str
-    origin: str
-    raw: str
-
-    def places(self) -> frozenset[str]:
-        """The names of the places in all parts."""
-        pairs = (text for pair in self.examples for text in pair)
-        texts = (self.system, *pairs, self.user)
-        return frozenset(name for text in texts for name in Template(text).get_identifiers())
+# What a chat template puts around each turn and at the beginning, in tokens, rather too many.
+_TURN, _OPENING = 8, 32
+_LEAST = 64  # tokens: a prompt with less room for its values asks about nothing
+_DENSEST = 16  # characters of a token, in any text that says something
+_COUNTED = 64  # texts whose size is remembered
+_LOG = logging.getLogger(__name__)
 
 
 class Prompts:
@@ -83,6 +41,18 @@ class Prompts:
             if isinstance(found, ConfigFault):
                 raise found
             self._prompts[name] = found
+        self._limit = sys.maxsize
+        self._count: Callable[[str], int] = len
+        self._counted: dict[str, int] = {}
+
+    def within(self, limit: int, count: Callable[[str], int]) -> Prompts:
+        """The same prompts, each made to fit `limit` tokens, as `count` counts them, from here on.
+
+        `count` is asked about long prompts only: no text has more tokens than bytes.
+        """
+        self._limit, self._count = limit, count
+        self._counted.clear()
+        return self
 
     def get(self, name: str) -> Prompt:
         """The prompt of that name, e.g. "synthesize/claims". Raises ConfigFault if unknown."""
@@ -100,8 +70,10 @@ class Prompts:
     def ask(self, name: str, values: Mapping[str, str], options: Sequence[str] = ()) -> Ask:
         """The request to send: every place filled, the system turn opened by the sentinel.
 
-        options: for a choice; the file's own where none are given. Raises ConfigFault when a
-        place has no value or a value has no place.
+        What would be too long is shortened as the prompt's file says. options: for a choice; the
+        file's own where none are given. Raises ConfigFault when a place has no value or a value has
+        no place, and when what instructs the model is too long by itself; PromptTooLong for values
+        that the file does not let be shortened.
         """
         prompt = self.get(name)
         places = prompt.places()
@@ -115,202 +87,94 @@ class Prompts:
                 f"{prompt.origin} has no place ${left}, so the model would never see it",
                 mend=f"Put ${left} into one of its parts.",
             )
+        ask = _filled(prompt, values, options)
+        if self._surely_fits(ask):
+            return ask
+        self._room(prompt, values)
+        kept = fitted(values, prompt.cut, lambda tried: self._fits(_filled(prompt, tried, options)))
+        if kept is None:
+            raise PromptTooLong(
+                f"a prompt of {name} has more than {self._limit} tokens, and {prompt.origin} lets "
+                "nothing more of it be shortened",
+                mend="name all its places under `cut`, or raise `max_prompt_tokens`",
+            )
+        if shorter := [place for place in values if kept[place] != values[place]]:
+            _LOG.info("%s: shortened to fit: %s", name, ", ".join(shorter))
+        return _filled(prompt, kept, options)
 
-        def fill(text: str) -> str:
-            return Template(text).substitute(values)
-
-        return Ask(
-            system=f"{SENTINEL}\n{fill(prompt.system)}",
-            prompt=fill(prompt.user),
-            examples=tuple((fill(user), fill(reply)) for user, reply in prompt.examples),
-            options=tuple(options) or prompt.options,
-        )
+    def room(self, name: str, values: Mapping[str, str]) -> int:
+        """Tokens that the prompt has for its values beside the user's rules, if these are among
+        `values`. Raises ConfigFault as `ask` does.
+        """
+        return self._room(self.get(name), values)
 
     def digests(self) -> dict[str, str]:
         """Name → digest of every prompt, for the run results."""
         return {name: prompt.digest for name, prompt in self._prompts.items()}
 
+    def _surely_fits(self, ask: Ask) -> bool:
+        turns = _turns(ask)
+        size = sum(len(text.encode("utf-8", "replace")) for text in turns)
+        return size + _around(turns) <= self._limit
 
-def each(
-    folder: Traversable, override: Path | None = None
-) -> Iterator[tuple[str, Prompt | ConfigFault]]:
-    """Every prompt by its name, or what is wrong with its file; files that replace none first.
+    def _fits(self, ask: Ask) -> bool:
+        if self._surely_fits(ask):
+            return True
+        # a huge text is not counted to learn that it is one
+        if sum(map(len, _turns(ask))) > _DENSEST * self._limit:
+            return False
+        return self._size(ask) <= self._limit
 
-    Raises ConfigFault when there are no shipped ones.
-    """
-    files = dict(_prompt_files(folder))
-    if not files:
+    def _size(self, ask: Ask) -> int:
+        """Tokens of the ask, rather too many."""
+        *same, last = turns = _turns(ask)
+        for text in same:  # the same all night
+            if text not in self._counted:
+                if len(self._counted) >= _COUNTED:
+                    self._counted.clear()
+                self._counted[text] = self._count(text)
+        return sum(self._counted[text] for text in same) + self._count(last) + _around(turns)
+
+    def _room(self, prompt: Prompt, values: Mapping[str, str]) -> int:
+        empty = dict.fromkeys(prompt.places(), "")
+        ruled = {**empty, RULES: values[RULES]} if RULES in values else empty
+        needed = self._size(_filled(prompt, ruled, ()))
+        if self._limit - needed >= _LEAST:
+            return self._limit - needed
+        own = self._size(_filled(prompt, empty, ()))
+        if self._limit - own >= _LEAST:
+            pages = " and ".join(f"Meta/{page}" for page in prompt.pages)
+            raise ConfigFault(
+                f"what {pages or 'the owner'} asks for is about {needed - own} tokens long, and "
+                f"the prompt {prompt.name} has room for {self._limit - own - _LEAST}",
+                mend="shorten it, or raise `max_prompt_tokens`, if the model can read more",
+            )
         raise ConfigFault(
-            f"no prompts under {folder}", mend="Install the package again; its data is missing."
+            f"the prompt {prompt.name} is about {own} tokens long before anything is put into it, "
+            f"and `max_prompt_tokens` is {self._limit}",
+            mend="raise `max_prompt_tokens`, if the model can read more",
         )
-    own = dict(_prompt_files(override)) if override is not None and override.is_dir() else {}
-    for name in sorted(own.keys() - files.keys()):
-        yield (
-            name,
-            ConfigFault(
-                f"{own[name]} replaces no prompt: there is none named {name}",
-                mend=f"Name it after one of {', '.join(sorted(files))}, or take it away.",
-            ),
-        )
-    for name, shipped in sorted(files.items()):
-        try:
-            yield name, _load(name, own.get(name, shipped), folder)
-        except ConfigFault as fault:
-            yield name, fault
+
+
+def _filled(prompt: Prompt, values: Mapping[str, str], options: Sequence[str]) -> Ask:
+    def fill(text: str) -> str:
+        return Template(text).substitute(values)
+
+    return Ask(
+        system=f"{SENTINEL}\n{fill(prompt.system)}",
+        prompt=fill(prompt.user),
+        examples=tuple((fill(user), fill(reply)) for user, reply in prompt.examples),
+        options=tuple(options) or prompt.options,
+    )
+
+
+def _turns(ask: Ask) -> list[str]:
+    return [ask.system, *(text for pair in ask.examples for text in pair), ask.prompt]
+
+
+def _around(turns: Sequence[str]) -> int:
+    return _OPENING + _TURN * len(turns)
 
 
 def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"${name}" for name in sorted(values)) or "no places"
-
-
-def _prompt_files(folder: Traversable) -> Iterator[tuple[str, Traversable]]:
-    """("<stage>/<stem>", file) of every .md file one folder down."""
-    for stage in folder.iterdir():
-        if not stage.is_dir():
-            continue
-        for file in stage.iterdir():
-            if file.name.endswith(".md"):
-                yield f"{stage.name}/{file.name.removesuffix('.md')}", file
-
-
-def _load(name: str, file: Traversable, shipped: Traversable) -> Prompt:
-    raw = _read(file)
-    head, body = _split(raw, file)
-    settings = _settings(head, file)
-    schema = ""
-    if "schema" in settings:
-        schema = _schema(name, str(settings["schema"]), file, shipped)
-    parts = _parts(body, file)
-    prompt = Prompt(
-        name=name,
-        max_tokens=_max_tokens(settings, file),
-        temperature=_temperature(settings, file),
-        grammar=_grammar(settings, schema),
-        options=_options(settings, file),
-        digest=hashlib.sha256(f"{raw}\0{schema}".encode()).hexdigest()[:12],
-        system=parts.system,
-        examples=parts.examples,
-        user=parts.user,
-        origin=str(file),
-        raw=raw,
-    )
-    if prompt.grammar is not None and prompt.max_tokens == 0:
-        raise ConfigFault(f"{file} has a grammar but no max_tokens", mend="Give it max_tokens.")
-    return prompt
-
-
-def _read(file: Traversable) -> str:
-    try:
-        return file.read_text(encoding="utf-8").replace("\r\n", "\n").removeprefix("\ufeff")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigFault(f"{file} cannot be read: {error}", mend="Save it as UTF-8.") from error
-
-
-def _split(raw: str, file: Traversable) -> tuple[str, str]:
-    """Front matter and the rest."""
-    if raw.startswith("---\n"):
-        head, mark, body = raw[4:].partition("\n---\n")
-        if mark:
-            return head, body
-    raise ConfigFault(
-        f"{file} has no front matter", mend="Begin it with a line ---, settings, a line ---."
-    )
-
-
-def _settings(head: str, file: Traversable) -> dict[str, object]:
-    try:
-        settings = YAML(typ="safe", pure=True).load(head)
-    except YAMLError as error:
-        raise ConfigFault(f"{file} has front matter that is no YAML: {error}") from error
-    settings = {} if settings is None else settings
-    if not isinstance(settings, dict):
-        raise ConfigFault(f"{file} has front matter that is no list of settings")
-    for key in settings:
-        if key not in _KEYS:
-            raise ConfigFault(
-                f"{file} has an unknown setting {key!r}", mend=f"Known: {', '.join(_KEYS)}."
-            )
-    if "regex" in settings and "schema" in settings:
-        raise ConfigFault(f"{file} has both a regex and a schema", mend="Keep one of them.")
-    return settings
-
-
-def _max_tokens(settings: Mapping[str, object], file: Traversable) -> int:
-    value = settings.get("max_tokens", 0)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigFault(f"{file}: max_tokens is {value!r}", mend="It is a whole number from 0.")
-    return value
-
-
-def _temperature(settings: Mapping[str, object], file: Traversable) -> float:
-    value = settings.get("temperature", 0.0)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 2:
-        raise ConfigFault(f"{file}: temperature is {value!r}", mend="It is a number from 0 to 2.")
-    return float(value)
-
-
-def _options(settings: Mapping[str, object], file: Traversable) -> tuple[str, ...]:
-    value = settings.get("options", [])
-    if (
-        not isinstance(value, list)
-        or not all(isinstance(option, str) and option for option in value)
-        or len(set(value)) < len(value)
-    ):
-        raise ConfigFault(f"{file}: options are {value!r}", mend="List distinct words, quoted.")
-    return tuple(value)
-
-
-def _grammar(settings: Mapping[str, object], schema: str) -> Grammar | None:
-    if schema:
-        return Grammar("json", schema)
-    if "regex" in settings:
-        return Grammar("regex", str(settings["regex"]))
-    return None
-
-
-def _schema(name: str, schema: str, file: Traversable, shipped: Traversable) -> str:
-    """The schema beside the file; beside the shipped prompt where an override brings none."""
-    stage = name.partition("/")[0]
-    home = Path(file).parent if isinstance(file, Path) else shipped / stage
-    found = next((at / schema for at in (home, shipped / stage) if (at / schema).is_file()), None)
-    if found is None or "/" in schema:
-        raise ConfigFault(f"{file} names the schema {schema}, which is not beside it")
-    text = _read(found)
-    try:
-        return json.dumps(json.loads(text), separators=(",", ":"))
-    except ValueError as error:
-        raise ConfigFault(f"{found} is no JSON: {error}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    system: str
-    examples: tuple[tuple[str, str], ...]
-    user: str
-
-
-def _parts(body: str, file: Traversable) -> _Body:
-    found: list[tuple[str, list[str]]] = []
-    for line in body.split("\n"):
-        heading = line.removeprefix("## ").strip() if line.startswith("## ") else ""
-        if heading in _PARTS:
-            found.append((heading, []))
-        elif found:
-            found[-1][1].append(line)
-        elif line.strip():
-            raise ConfigFault(f"{file} has text before its first part: {line.strip()[:40]!r}")
-    order = [heading for heading, _ in found]
-    pairs = (len(order) - 2) // 2
-    if order != [_SYSTEM, *[_EXAMPLE_USER, _EXAMPLE_ASSISTANT] * pairs, _USER]:
-        raise ConfigFault(
-            f"{file} has the parts {', '.join(order) or '(none)'}",
-            mend="Order: system, pairs of example user and example assistant, user.",
-        )
-    texts = ["\n".join(lines).strip() for _, lines in found]
-    for heading, text in zip(order, texts, strict=True):
-        if not Template(text).is_valid():
-            raise ConfigFault(
-                f"{file} has a stray dollar sign in its part {heading!r}",
-                mend="A place is $name; a dollar sign is $$.",
-            )
-    return _Body(texts[0], tuple(zip(texts[1:-1:2], texts[2:-1:2], strict=True)), texts[-1])

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from pipeline import sqlite
 from pipeline.errors import (
+    ConfigFault,
     InvalidReply,
     MemoryFault,
     ModelDied,
@@ -41,7 +42,7 @@ def ending(error: BaseException) -> MemoryFault | None:
     """The fault that ends the whole run; None for what is one job's own."""
     if isinstance(error, InvalidReply | PromptTooLong | OutOfMemory | ModelDied):
         return None
-    if isinstance(error, ModelFault | StoreFault):
+    if isinstance(error, ConfigFault | ModelFault | StoreFault):
         return error
     if isinstance(error, sqlite.Error):
         return StoreFault(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from string import Template
 
 from pipeline.models.conforming import fitted, valid
-from pipeline.prompts import Prompt
+from pipeline.prompt_files import Prompt
 
 _PLACE = re.compile(Template.pattern.pattern, re.VERBOSE | re.IGNORECASE)
 _NAMES_OF_DAYS = re.compile(
@@ -36,6 +36,8 @@ def _form(prompt: Prompt, shipped: Prompt) -> Iterator[str]:
         yield f"the place ${place} is missing: the model would never see what goes there"
     for place in sorted(prompt.places() - shipped.places()):
         yield f"nothing fills the place ${place}"
+    for place in dict(shipped.cut).keys() & prompt.places() - dict(prompt.cut).keys():
+        yield f"cut does not name ${place}, so a long one would be too much for the model"
     if prompt.options != shipped.options:
         yield f"its options are {_list(prompt.options)}, not {_list(shipped.options)}"
     if bool(prompt.max_tokens) != bool(shipped.max_tokens):

@@ -9,7 +9,8 @@ import typer
 from pipeline.cli.printing import JsonOption, out, print_json, say
 
 if TYPE_CHECKING:
-    from pipeline.prompts import Prompt, Prompts
+    from pipeline.prompt_files import Prompt
+    from pipeline.prompts import Prompts
 
 app = typer.Typer(
     help="What the model is asked: list, show and check the prompts.", no_args_is_help=True
@@ -75,7 +76,8 @@ def prompts_check(as_json: JsonOption = False) -> None:
     """
     from pipeline.config import config_path
     from pipeline.errors import ConfigFault
-    from pipeline.prompts import Prompts, each
+    from pipeline.prompt_files import each
+    from pipeline.prompts import Prompts
     from pipeline.resources import folder
     from pipeline.schematic import faults
 
@@ -122,6 +124,7 @@ def _facts(prompt: Prompt) -> dict[str, Any]:
         "temperature": prompt.temperature,
         "options": list(prompt.options),
         "places": sorted(prompt.places()),
+        "cut": dict(prompt.cut),
         "digest": prompt.digest,
         "own": not prompt.origin.startswith(str(folder("prompts"))),
         "file": prompt.origin,

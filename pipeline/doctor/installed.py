@@ -10,8 +10,10 @@ import pipeline
 from pipeline.config import config_path
 from pipeline.doctor.checks import Machine, Verdict, fail, ok, warn
 from pipeline.policy import load_policy
+from pipeline.prompt_files import Prompt
 from pipeline.prompts import Prompts
 from pipeline.resources import folder
+from pipeline.vault import Vault
 
 _OURS = "nightly-memory"
 _CHARACTERS_PER_TOKEN = 4  # of English prose, about
@@ -25,19 +27,23 @@ def prompts(_machine: Machine) -> Verdict:
 
 
 def room(machine: Machine) -> Verdict:
-    """`max_prompt_tokens` leaves room for the largest prompt with its window of text."""
+    """`max_prompt_tokens` leaves room for the largest prompt, your rules and a window of text."""
     allowed, window = machine.config.max_prompt_tokens, load_policy().chunk.window_tokens
-    known = _prompts()
-    texts = (
-        (prompt.system, *(text for pair in prompt.examples for text in pair), prompt.user)
-        for prompt in map(known.get, known.digests())
-    )
-    own = max(sum(map(len, parts)) for parts in texts) // _CHARACTERS_PER_TOKEN
+    vault = Vault(machine.config.vault)
+
+    def words(prompt: Prompt) -> int:
+        pairs = (text for pair in prompt.examples for text in pair)
+        rules = (vault.rules(page) for page in prompt.pages)
+        return sum(map(len, (prompt.system, *pairs, prompt.user, *rules)))
+
+    largest = max(_prompts().all(), key=words)
+    own = words(largest) // _CHARACTERS_PER_TOKEN
     if allowed < window + own:
+        pages = " and ".join(f"Meta/{page}" for page in largest.pages)
         return warn(
-            f"a prompt may hold {allowed} tokens, but needs about {window + own}: "
-            f"{window} of text and its own words",
-            "raise max_prompt_tokens in the configuration",
+            f"a prompt may hold {allowed} tokens, but {largest.name} needs about {window + own}: "
+            f"{window} of text and its own words{f' with those of {pages}' if pages else ''}",
+            "raise max_prompt_tokens in the configuration, or shorten what you ask for",
         )
     return ok(f"{allowed} tokens, about {window + own} are needed")
 

@@ -57,14 +57,17 @@ def extract(
     Editorial_Guidelines.md.
     """
     prompt = prompts.get(PURPOSE)
-    pieces = [
-        [
-            text
-            for message in messages
-            if len(content_words(message.text)) >= _WORTH_ASKING
-            for text in windows([message], policy.chunk.window_tokens, model.count)
-        ]
+    worth = [
+        [message for message in messages if len(content_words(message.text)) >= _WORTH_ASKING]
         for _, messages in chunks
+    ]
+    window = policy.chunk.window_tokens
+    if any(worth):
+        # a message is read in pieces that fit; shortened, its end would never be read
+        window = min(window, prompts.room(PURPOSE, {"rules": rules}))
+    pieces = [
+        [text for message in told for text in windows([message], window, model.count)]
+        for told in worth
     ]
     asks = [
         prompts.ask(PURPOSE, {"transcript": text, "rules": rules})
