@@ -259,6 +259,8 @@ def test_the_command_shows_the_change_and_asks(home: Path) -> None:
         assert '+  "mcpServers": {' in shown.output or '"mcpServers"' in shown.output
         assert settings.read_text() == '{"theme": "dark"}'
     assert "--yes" in run.invoke(app, words).output
+    assert json.loads(run.invoke(app, [*words, "--json"]).output)["changed"] is False
+    assert settings.read_text() == '{"theme": "dark"}'
     done = run.invoke(app, [*words, "--yes", "--json"])
     assert json.loads(done.output)["changed"] is True
     assert NAME in settings.read_text()

@@ -118,7 +118,7 @@ def _change(changes: Plan, dry_run: bool, yes: bool, as_json: bool) -> None:
         for line in changes.said:
             say(line)
     asks = wanted and not (dry_run or yes)
-    if asks and not sys.stdin.isatty():
+    if asks and (as_json or not sys.stdin.isatty()):
         dry_run = True
         if not as_json:
             say("nothing is changed: add --yes")
