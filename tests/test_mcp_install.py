@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 import tomllib
@@ -268,6 +269,27 @@ def test_the_command_shows_the_change_and_asks(home: Path) -> None:
     gone = run.invoke(app, ["mcp", "uninstall", "--client", "claude-code", "--yes"])
     assert gone.exit_code == 0
     assert settings.read_text() == '{"theme": "dark"}'
+
+
+@pytest.mark.parametrize(("answer", "changed"), [(b"n\n", False), (b"y\n", True)])
+def test_at_a_terminal_the_user_is_asked(home: Path, answer: bytes, changed: bool) -> None:
+    """After the change was shown; it is made for a yes alone."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answer)
+    words = ["mcp", "install", "--client", "codex"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", *words],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert "[mcp_servers.nightly-memory]" in done.stdout
+    assert "make this change?" in done.stderr
+    assert (home / ".codex" / "config.toml").exists() is changed
 
 
 def test_without_the_extra_the_server_says_what_to_install() -> None:
