@@ -130,11 +130,13 @@ def test_topics_are_listed_and_shown(config: Config) -> None:
     assert [one["name"] for one in json.loads(memory("--state", "captured", "--json"))] == [
         "Zeppelin hangar"
     ]
-    assert "Zeppelin hangar" in memory() and "2026-11-27" in memory()
+    assert re.search(r"captured +1 chunk +1 conversation  Zeppelin hangar", memory())
+    assert "2026-11-27" in memory()
     told = memory("show", "zeppelin  HANGAR")
-    assert LONE in told and re.search(r"`conv:[0-9a-f]{8,}` messages 0-0; waiting", told)
+    assert LONE in told and re.search(r"\(conv:[0-9a-f]{8,}#1; waiting\)", told)
     shown = json.loads(memory("show", "Lantern project", "--json"))
     assert {one["outcome"] for one in shown["chunks"]} == {"folded"}
+    assert [(one["first"], one["last"]) for one in shown["chunks"]] == [(1, 4), (1, 2)]
     assert "no topic is in the state" in str(fault("--state", "odd"))
 
 
@@ -333,6 +335,10 @@ def test_what_is_not_understood_stays_and_is_told_once(config: Config) -> None:
     assert (config.vault / "Meta" / "Changelog.md").read_text("utf-8") == told
     assert page(config).read_text(encoding="utf-8") == odd
     assert {one["state"] for one in listed().values()} == {"article", "captured"}
+    done = CliRunner().invoke(app, ["buckets"])
+    assert "'perhaps'" in done.stderr and "'nowhere'" in done.stderr
+    page(config).write_text(text.replace("| captured |", "| ignored |"))
+    assert "has edits of yours" in memory()
     page(config).write_text(text)
     assert_settled(config)
 

@@ -41,6 +41,7 @@ def buckets(
 
     Example: memory buckets --state captured
     """
+    from pipeline.chronicle import counted
     from pipeline.cli.reviews import reading
     from pipeline.records import BucketState
     from pipeline.store.buckets import Tally
@@ -56,7 +57,7 @@ def buckets(
     with reading(vault) as reviewer:
         tallies = reviewer.press.store.buckets.tallies()
         found = [b for b in reviewer.press.store.buckets.all() if b.state in wanted]
-        ahead = page_edits(reviewer.press).any
+        asked = page_edits(reviewer.press)
         zone = reviewer.zone
     rows = [(bucket, tallies.get(bucket.name, Tally())) for bucket in found]
     rows.sort(key=lambda row: row[1].last.timestamp() if row[1].last else 0.0, reverse=True)
@@ -68,11 +69,12 @@ def buckets(
     for bucket, tally in rows:
         day = tally.last.astimezone(zone).date().isoformat() if tally.last else "never"
         say(
-            f"{day:10}  {_stands(bucket):24}  {tally.chunks:4} chunks "
-            f"{tally.conversations:4} conversations  {bucket.name}"
+            f"{day:10}  {_stands(bucket):23}  {counted(tally.chunks, 'chunk'):>10}  "
+            f"{counted(tally.conversations, 'conversation'):>17}  {bucket.name}"
         )
-    if ahead:
+    if asked.any:
         say("Meta/Buckets.md has edits of yours that the next night obeys")
+    _warn(asked.problems)
 
 
 @app.command()
@@ -235,6 +237,7 @@ def split(
 
     Example: memory buckets split "Topic" "Part of it" --match "words"
     """
+    from pipeline.chronicle import counted
     from pipeline.cli.reviews import deciding
     from pipeline.review import splitting, topics
 
@@ -256,7 +259,8 @@ def split(
     if as_json:
         print_json(_split_as_json(planned))
     elif not dry_run:
-        say(f"{len(planned.moving) + len(planned.sharing)} chunks are in {planned.target.name} now")
+        number = len(planned.moving) + len(planned.sharing)
+        say(f"{counted(number, 'chunk')} of it in {planned.target.name} now")
 
 
 def _change(do: Callable[[Reviewer], Bucket], vault: Path | None, *, as_json: bool) -> None:
@@ -317,8 +321,8 @@ def _placed_as_json(one: Placed) -> dict[str, Any]:
         "id": one.chunk.id,
         "label": one.chunk.label,
         "conv": one.chunk.conv,
-        "first": one.chunk.first,
-        "last": one.chunk.last,
+        "first": one.chunk.first + 1,
+        "last": one.chunk.last + 1,
         "at": one.at.isoformat(),
         "outcome": one.outcome or ("held" if one.held else "waiting"),
         "article": one.article,
@@ -329,7 +333,8 @@ def _say_placed(one: Placed, local: datetime, why: str = "") -> None:
     chunk = one.chunk
     told = one.outcome or ("held" if one.held else "waiting")
     told = why or (f"{told}: {one.article}" if one.article else told)
-    place = f"`conv:{chunk.conv}` messages {chunk.first}-{chunk.last}"
+    place = f"conv:{chunk.conv}#{chunk.first + 1}"  # as `memory source` takes it, from 1
+    place += f"-{chunk.last + 1}" if chunk.last > chunk.first else ""
     say(f"  {chunk.id[:8]}  {local.date().isoformat()}  {chunk.label}  ({place}; {told})")
 
 
