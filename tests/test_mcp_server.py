@@ -219,6 +219,7 @@ def test_without_a_vault_or_settings(home: Path) -> None:
         said = [
             await try_(client, "memory_read", article="x"),
             await try_(client, "memory_list"),
+            await try_(client, "memory_search", query="x"),
         ]
         state = await call(client, "memory_status")
         settings = home / ".config" / "nightly-memory" / "config.toml"

@@ -120,6 +120,8 @@ def memory_search(config: Config, asked: Searching) -> str:
     """Hits, the best first, as many as fit."""
     filters = Filters(tuple(asked.places), asked.project, asked.since, asked.until)
     with library(config) as lib:
+        if lib.store is None:
+            Shelf(lib)  # without a vault either: how to begin is said
         hits = search(lib, asked.query, filters, asked.limit)
     if not hits:
         return "Nothing was found. Try other words, fewer of them, or more places."
