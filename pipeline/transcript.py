@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pipeline.records import Message
 
 Count = Callable[[str], int]
+_ENDS = (".", "!", "?", "。", "！", "？", "؟", "।")  # of a sentence, at the end of its last word
 _LONG_WORD = 24  # characters: a longer one is several words, or none
 _ASCII_WORD, _OTHER_WORD = 10, 2  # characters of each of these
 
@@ -44,8 +45,8 @@ def _beginning(text: str, words: int) -> str:
 def windows(messages: Sequence[Message], budget: int, count: Count) -> list[str]:
     """The whole text in pieces of at most `budget` tokens, cut between messages where possible.
 
-    A message that does not fit is cut between words; its further pieces start with the speaker
-    again. `count` counts tokens.
+    A message that does not fit is cut between sentences, or else words; its further pieces start
+    with the speaker again. `count` counts tokens.
     """
     pieces: list[str] = []
     current: list[str] = []
@@ -73,7 +74,7 @@ def _parts(text: str, budget: int, count: Count) -> list[str]:
         half = len(said) // 2
         left, right = said[:half], said[half:]
     else:
-        half = len(words) // 2
+        half = _middle(words)
         left, right = " ".join(words[:half]), " ".join(words[half:])
     if not left or not right:
         return [text]
@@ -81,3 +82,13 @@ def _parts(text: str, budget: int, count: Count) -> list[str]:
         *_parts(f"{speaker} {left}", budget, count),
         *_parts(f"{speaker} {right}", budget, count),
     ]
+
+
+def _middle(words: Sequence[str]) -> int:
+    """Where to cut in two: after the sentence that ends nearest to the middle, if one is near."""
+    half = len(words) // 2
+    for step in range(half // 2):
+        for at in (half - step, half + step):
+            if words[at - 1].endswith(_ENDS):
+                return at
+    return half

@@ -49,3 +49,10 @@ def test_a_gist_is_short_whatever_is_written_without_spaces() -> None:
     for said in ("QUJD" * 5000, "部署" * 5000):
         assert len(gist([message(said)], 20)) < 20 * 12
         assert gist([message(f"{said} tail")], 20).endswith(" …")
+
+
+def test_a_long_message_is_cut_between_its_sentences() -> None:
+    """What a sentence states is read whole."""
+    told = [f"The part {number} of the thing holds {number} crates." for number in range(90)]
+    pieces = windows([message(" ".join(told))], 100, count)
+    assert all(any(sentence in piece for piece in pieces) for sentence in told)
