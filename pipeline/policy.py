@@ -27,14 +27,38 @@ class IngestPolicy(Table):
     quiet_minutes: Annotated[int, Field(ge=0)]
 
 
+class CutPolicy(Table):
+    """Table [chunk.cuts]: what each cue of segmentation/cues.py adds to the log-odds of a cut."""
+
+    near: float
+    topic1: float
+    topic2: float
+    topic3: float
+    onward: float
+    dip: float
+    shared: float
+    pending: float
+    user_leads: float
+    asks: float
+    longer: float
+    empty: float
+    refers: float
+    opens: float
+    closes: float
+    closed: float
+    pause: float
+    base: float
+    own_bar: Share
+    cohesion: Annotated[float, Field(ge=0)]
+
+
 class ChunkPolicy(Table):
     """Table [chunk]."""
 
     window_tokens: Count
     min_messages: Count
     max_messages: Count
-    penalty: Positive
-    assistant_penalty: Annotated[float, Field(ge=0)]
+    cuts: CutPolicy
     gist_words: Count
     min_content_words: Count
     drop_bar: Share

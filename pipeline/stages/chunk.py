@@ -14,8 +14,8 @@ from pipeline.identity import chunk_id
 from pipeline.markdown import list_items
 from pipeline.models import Ask
 from pipeline.prose import flat, plain
-from pipeline.records import Chunk, Conversation, Done, Message, Outcome
-from pipeline.segmentation import Turn, segments, word_vectors
+from pipeline.records import Chunk, Conversation, Done, Message, Outcome, Role
+from pipeline.segmentation import Turn, segments
 from pipeline.stages import Desk
 from pipeline.support.answering import no_answer
 from pipeline.text import content_words, words
@@ -82,11 +82,9 @@ def _cut(conversation: Conversation, desk: Desk) -> list[tuple[Chunk, Sequence[M
     messages = desk.store.conversations.messages(conversation.conv, first=start)
     if not messages:
         return []
-    texts = [message.text for message in messages]
-    vectors = desk.embedder.embed(texts) if desk.embedder else word_vectors(texts)
-    turns = [Turn(message.role == "user", desk.model.count(line(message))) for message in messages]
+    turns = [Turn(m.role is Role.USER, desk.model.count(line(m)), m.text, m.at) for m in messages]
     cut: list[tuple[Chunk, Sequence[Message]]] = []
-    for number, (first, last) in enumerate(segments(vectors, turns, desk.policy.chunk)):
+    for number, (first, last) in enumerate(segments(turns, desk.embedder, desk.policy.chunk)):
         span = messages[first : last + 1]
         cut.append(
             (
