@@ -5,6 +5,7 @@ A rehearsal is the same desk on copies: the code that runs is the code of a real
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -27,7 +28,13 @@ from pipeline.models import Account, Embedder, Model
 from pipeline.models.address import address
 from pipeline.models.calibration import Kept
 from pipeline.models.catalog import RegistryModel, default_alias, folder_name, resolve, served
-from pipeline.models.check import Finding, check, check_embedder, check_served
+from pipeline.models.check import (
+    Finding,
+    check,
+    check_embedder,
+    check_length,
+    check_served,
+)
 from pipeline.models.child import ChildModel
 from pipeline.models.fetch import MANIFEST, check_files
 from pipeline.models.keys import server_key
@@ -184,6 +191,8 @@ def check_model(config: Config) -> list[Finding]:
         findings.append(Finding("files", "; ".join(wrong) or "as they were fetched", not wrong))
     if isinstance(model, RegistryModel) and model.kind == "encoder":
         return findings + check_embedder(MiniLM(name, there))
+    reply = max(prompt.max_tokens for prompt in Prompts(folder("prompts")).all())
+    findings.append(check_length(there, config.max_prompt_tokens, reply))
     return findings + check(mlx_model(config)(account=lambda _call: None, batch=config.batch))
 
 
@@ -257,9 +266,24 @@ def desk(
         embedder=models.embedder,
         prompts=prompts.within(config.max_prompt_tokens, model.count),
         now=now,
-        results=RunResults(),
+        results=RunResults(adapters=_worn(config)),
         say=say,
     )
+
+
+def _worn(config: Config) -> dict[str, dict[str, str]]:
+    """The adapters as the results of a run name them; without a sum where a file cannot be read."""
+    worn = {}
+    for stage, adapter in config.adapters:
+        if adapter is None:
+            continue
+        try:
+            with (adapter / "adapters.safetensors").open("rb") as weights:
+                digest = hashlib.file_digest(weights, "sha256").hexdigest()
+        except OSError:
+            digest = ""  # told when it is put on
+        worn[stage] = {"folder": str(adapter), "sha256": digest}
+    return worn
 
 
 def export_source(path: Path) -> str:

@@ -21,6 +21,8 @@ class RunResults:
     of the first run that does not fail: else each night that fails would tell one more of the same.
     failure: what ended the run before its time, "" if nothing did.
     backlog: conversations from before the first night's horizon that are not worked on yet.
+    adapters: by stage, the folder of the adapter its calls were made with and the sha256 of its
+    weights.
     scheduled: whether the run was the schedule's, not the user's. asked: whether a signal ended it.
     """
 
@@ -32,6 +34,7 @@ class RunResults:
     silence: str = ""
     failure: str = ""
     backlog: int = 0
+    adapters: dict[str, dict[str, str]] = field(default_factory=dict)
     scheduled: bool = False
     asked: bool = False
 
@@ -46,6 +49,7 @@ class RunResults:
             "problems": list(self.problems),
             "failure": self.failure,
             "backlog": self.backlog,
+            "adapters": self.adapters,
             "scheduled": self.scheduled,
             "asked": self.asked,
         }

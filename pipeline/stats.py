@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pipeline.errors import ConfigFault
@@ -18,7 +18,7 @@ class Bill:
     """What one run asked of its model.
 
     costs: a line for each stage and purpose. conversations: those it took in. claims: those it
-    folded into articles, taken back or not.
+    folded into articles, taken back or not. adapters: as in RunResults.
     """
 
     run: str
@@ -28,6 +28,7 @@ class Bill:
     costs: tuple[Cost, ...]
     conversations: int
     claims: int
+    adapters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """With what it comes to."""
@@ -36,6 +37,7 @@ class Bill:
             "started_at": self.started_at,
             "status": self.status,
             "model": self.model,
+            "adapters": self.adapters,
             "by_purpose": [asdict(cost) for cost in self.costs],
             **summed(self),
         }
@@ -129,4 +131,5 @@ def _bill(run: Run, store: Store) -> Bill:
         costs=tuple(store.runs.costs(run.id)),
         conversations=counts.get("conversations", 0),
         claims=sum(change.claims for change, _ in store.ledger.changes(run=run.id)),
+        adapters=run.results.get("adapters", {}),
     )

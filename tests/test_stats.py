@@ -23,7 +23,7 @@ from pipeline.records import Call, Change
 from pipeline.stats import Bill, bills, by_stage, summed, together
 from pipeline.store import Store
 from pipeline.store.runs import Cost
-from tests.support_night import CLAIMS, Script, make_vault, run_night, write_sessions
+from tests.support_night import CLAIMS, NIGHT, Script, make_vault, run_night, write_sessions
 
 START = datetime(2001, 2, 3, 3, 0, tzinfo=UTC)
 
@@ -207,6 +207,29 @@ def test_a_nights_retries_are_counted(home: Path) -> None:
 
 
 # ------------------------------------------------------------------ the command
+
+
+def test_the_adapters_of_a_run_are_told(home: Path, tmp_path: Path) -> None:
+    """Which weights a stage worked with is known though the files are others by then."""
+    write_sessions(home)
+    plain = make_vault()
+    (tmp_path / "adapters.safetensors").write_bytes(b"weights")
+    (tmp_path / "adapter_config.json").write_text("{}")
+    worn = load_config(timezone="UTC", since_days="all", adapters={"chunk": str(tmp_path)})
+    run_night(worn)
+    (tmp_path / "adapters.safetensors").write_bytes(b"other weights")
+    run_night(plain, at=NIGHT + timedelta(days=1))
+    # printf weights | sha256sum
+    digest = "9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c"
+    store = Store(plain.store_path)
+    with_none, with_one = (bills(store, run=run.id)[0] for run in store.runs.recent(2))
+    store.close()
+    assert with_one.adapters == {"chunk": {"folder": str(tmp_path), "sha256": digest}}
+    assert with_none.adapters == {}
+    told = say("--run", with_one.run).replace("\n", "")
+    assert f"chunk with the adapter {tmp_path} ({digest[:12]})" in told
+    (one,) = json.loads(say("--run", with_one.run, "--json"))["runs"]
+    assert one["adapters"]["chunk"]["sha256"] == digest
 
 
 def test_the_command_in_words(store: Store) -> None:

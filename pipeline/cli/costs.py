@@ -57,6 +57,8 @@ def stats(
             else f"{run} asked nothing"
         )
         return
+    for worn in found[0].adapters.items() if run else ():
+        say(f"{worn[0]} with the adapter {worn[1]['folder']} ({worn[1]['sha256'][:12]})")
     _print_costs(whole)
     _print_sums(summed(whole), len(found))
     if len(found) > 1:

@@ -6,10 +6,13 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.errors import ModelFault
 from pipeline.models import Ask, Embedder, Grammar, Model, Reply
+from pipeline.models.calibration import CONTENT_FREE
 from pipeline.models.mlx import MlxModel
 from pipeline.models.openai_api import ServedModel
 
@@ -20,6 +23,22 @@ _PROMPTS = (
     "Name something that is green, and say in a few words where one finds it.",
     "Is ice warmer than steam?",
 )
+_QUESTIONS = (
+    Ask("Answer with yes or no.", "Is water wet?", options=("yes", "no")),
+    Ask(
+        "Choose the heading under which a sentence belongs.",
+        "The train to the mountains leaves in the evening, and the one to the sea at noon.",
+        options=("Trains in the evening", "Trains at noon", "Other trains"),  # begin alike
+    ),
+    Ask(
+        "Answer with yes or no.", "Is it dark at noon, when the sun is high?", options=("yes", "no")
+    ),
+)
+_LONG = "The road goes on over the hill and down to the river. " * 30
+_WRITTEN = 33  # tokens by which the speed of writing is measured
+# What scores alone and beside others may differ by: a GPU computes with half the precision.
+_ROUNDING = {"CPU": 1e-3, "Metal": 2e-2}
+_LENGTHS = ("max_position_embeddings", "max_sequence_length", "n_positions", "seq_length")
 _SENTENCES = (
     "An umbrella keeps the rain off.",
     "People stay dry under an umbrella when it rains.",
@@ -62,6 +81,35 @@ def check_embedder(embedder: Embedder) -> list[Finding]:
     return _judged(lambda findings: _embed(embedder, findings))
 
 
+def check_length(folder: Path, prompt: int, reply: int) -> Finding:
+    """Whether a model can read a prompt and write a reply of so many tokens, by what it says of
+    itself. Most write nonsense beyond their length instead of failing.
+    """
+    length = _length(folder)
+    if length is None:
+        return Finding("length", "the model does not say how much it can read", True)
+    said = f"{length} tokens; a prompt may have {prompt} and a reply {reply}"
+    if length < prompt + reply:
+        said += f": set `max_prompt_tokens` to {length - reply} or less"
+    return Finding("length", said, length >= prompt + reply)
+
+
+def _length(folder: Path) -> int | None:
+    """Tokens that a model in MLX format can attend to."""
+    try:
+        settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None  # told when it is loaded
+    if not isinstance(settings, dict):
+        return None
+    inner = settings.get("text_config")
+    for found in (settings, inner if isinstance(inner, dict) else {}):
+        for name in _LENGTHS:
+            if type(found.get(name)) is int and found[name] > 0:
+                return int(found[name])
+    return None
+
+
 def _judged(look: Callable[[list[Finding]], None]) -> list[Finding]:
     findings: list[Finding] = []
     try:
@@ -77,8 +125,11 @@ def _judged(look: Callable[[list[Finding]], None]) -> list[Finding]:
 def _language(model: MlxModel, findings: list[Finding]) -> None:
     _load(model, findings)
     _choose(model, findings)
+    _calibration(model, findings)
     _grammar(model, findings)
     _batch(model, findings)
+    _scores(model, findings)
+    _speeds(model, findings)
     for stage, folder in model.adapters.items():
         model.write([Ask(_SYSTEM, _PROMPTS[0])], stage=stage, purpose=_PURPOSE, max_tokens=1)
         findings.append(Finding(f"adapter of {stage}", f"{folder} fits", True))
@@ -128,6 +179,15 @@ def _choose(model: Model, findings: list[Finding]) -> None:
     findings.append(Finding("choose", f"{choice.best} ({max(choice.probabilities):.2f})", sound))
 
 
+def _calibration(model: MlxModel, findings: list[Finding]) -> None:
+    """Asked about nothing, no option is likelier: what the model leans to is taken out."""
+    asks = [replace(ask, prompt=CONTENT_FREE) for ask in _QUESTIONS]
+    choices = model.choose(asks, stage=_STAGE, purpose=_PURPOSE)
+    off = max(abs(p * len(c.options) - 1) for c in choices for p in c.probabilities)
+    said = f"asked about nothing, options are likely alike (within {off:.1%})"
+    findings.append(Finding("calibration", said, off <= 10 * _ROUNDING[model.engine.device]))
+
+
 def _grammar(model: Model, findings: list[Finding]) -> None:
     ask = Ask("You answer in JSON.", "Name a colour.")
     (reply,) = model.write(
@@ -149,6 +209,33 @@ def _batch(model: Model, findings: list[Finding]) -> None:
     result = f"{same} of {len(asks)} replies the same alone and together"
     findings.append(Finding("batch", result, same == len(asks)))
     findings.append(_speed(together))
+
+
+def _scores(model: MlxModel, findings: list[Finding]) -> None:
+    """Nor must the weight of an option."""
+    together = model.choose(_QUESTIONS, stage=_STAGE, purpose=_PURPOSE)
+    alone = [model.choose([ask], stage=_STAGE, purpose=_PURPOSE)[0] for ask in _QUESTIONS]
+    off = max(
+        abs(p - q)
+        for one, other in zip(together, alone, strict=True)
+        for p, q in zip(one.probabilities, other.probabilities, strict=True)
+    )
+    result = f"options alone and together differ by {off:.0e} at most"
+    findings.append(Finding("scores", result, off <= _ROUNDING[model.engine.device]))
+
+
+def _speeds(model: Model, findings: list[Finding]) -> None:
+    """Of reading and of writing: one prompt is read twice, and written to at different length."""
+    ask = Ask(_SYSTEM, f"{_LONG}Tell in many words what one sees on the way.")
+    (brief,) = model.write([ask], stage=_STAGE, purpose=_PURPOSE, max_tokens=1)
+    (longer,) = model.write([ask], stage=_STAGE, purpose=_PURPOSE, max_tokens=_WRITTEN)
+    read = (brief.prompt_tokens - brief.cached_tokens) / brief.seconds
+    findings.append(Finding("reading", f"{read:,.0f} tokens a second", True))
+    more, seconds = longer.output_tokens - brief.output_tokens, longer.seconds - brief.seconds
+    said = "not measured: the reply was too short"
+    if more >= _WRITTEN // 2 and seconds > 0:
+        said = f"{more / seconds:,.1f} tokens a second alone"
+    findings.append(Finding("writing", said, True))
 
 
 def _speed(replies: list[Reply]) -> Finding:
