@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from pipeline.recall.library import Library
-from pipeline.recall.messages import lengths
 from pipeline.recall.postings import Index, postings
 from pipeline.recall.ranking import Weights, ranked, shortness
+from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
-_WEIGHTS = Weights(beside={}, length=0.3, saturation=1.2, group=0.3)
-_NAMED, _NAMED_ELSEWHERE, _HEADED = 3.0, 0.3, 1.5  # beside 1 for a word of the text
+_WEIGHTS = Weights(beside={}, length=0.3, saturation=1.2, group=0.6)
+_NAMED, _HEADED = 3.0, 1.5  # beside 1 for a word of the text
 _CLOSE = 400  # sections that are ranked
 _MOST = 10_000  # sections in which it is looked where in them a term stands
 _FTS = "sections_fts"
@@ -37,9 +37,11 @@ def rank(library: Library, wanted: Sequence[Term], called: Collection[str]) -> d
     words, average = lengths(connection, _FTS, places)
     matches = []
     for one in found:
-        said = set(index.rows(one.term, _MOST, column="body"))
         named = set(index.rows(one.term, _MOST, column="names"))
         headed = set(index.rows(one.term, _MOST, column="heading"))
+        # seldom is it somewhere else than in the text alone
+        only = named | headed
+        said = set(index.rows(one.term, _MOST, column="body")) if only else set(one.rows)
         counts: dict[int, float] = {}
         for row in one.rows:
             if row not in places:
@@ -48,7 +50,7 @@ def rank(library: Library, wanted: Sequence[Term], called: Collection[str]) -> d
             if row in said:
                 value = shortness(words.get(row, 0), average, _WEIGHTS.length)
             if row in named:
-                value += _NAMED if not places[row][1] else _NAMED_ELSEWHERE
+                value += _NAMED
             counts[row] = value + (_HEADED if row in headed else 0)
         matches.append((one.rarity, counts))
     sizes: defaultdict[str, float] = defaultdict(float)

@@ -6,9 +6,9 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 
-from pipeline.recall.messages import lengths
 from pipeline.recall.postings import Index, postings
 from pipeline.recall.ranking import shortness
+from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
 _LENGTH = 0.3

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any
 
+from pipeline.prose import flat
 from pipeline.recall.hiding import Hiding
 from pipeline.recall.library import Library
 
@@ -125,7 +126,7 @@ class Finding:
             yield Found(
                 "articles",
                 row,
-                found.title,
+                flat(found.title),
                 tuple(text for text, _ in kept),
                 tuple(cites for _, cites in kept),
                 found.day,
@@ -147,8 +148,8 @@ class Finding:
                 yield Found(
                     "claims",
                     told["row"],
-                    told["title"],
-                    (told["text"],),
+                    flat(told["title"]),
+                    (" ".join(told["text"].split()),),
                     (cites,),
                     day,
                     told["project"],
@@ -167,7 +168,7 @@ class Finding:
             yield Found(
                 place,
                 told["row"],
-                told["title"],
+                flat(told["title"]),
                 lines,
                 ((),) * (len(lines) - 1) + (((conv, position, position),),),
                 self._day(told["at"]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +22,8 @@ from pipeline.recall.terms import spaced
 from pipeline.sqlite import transaction
 
 NAME = "recall.sqlite"
-_VERSION = 1  # another number when anything is kept in another way
+_VERSION = 2  # another number when anything is kept in another way
+_NAMING = re.compile(r"[^\W\d_]{3,}")
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
@@ -79,6 +81,7 @@ class SectionIndex:
         self._root = root
         self._connection: sqlite3.Connection | None = None
         self._stamps: dict[str, tuple[str, str, str]] | None = None
+        self._words: list[str] | None = None
         self._version = -1
 
     def fresh(self) -> sqlite3.Connection:
@@ -147,6 +150,16 @@ class SectionIndex:
         )
         return {row: (path, ordinal) for row, path, ordinal in found}
 
+    def words(self) -> list[str]:
+        """The words that name articles and their sections, in lower case, each once."""
+        if self._words is None:
+            names = self.connection.execute(
+                "SELECT DISTINCT headings FROM sections UNION SELECT title || aliases FROM files"
+            )
+            said = " ".join(row[0] for row in names).casefold()
+            self._words = sorted(set(_NAMING.findall(said)))
+        return self._words
+
     def listed_in(self, page: str, read: Callable[[str], list[str]]) -> list[str]:
         """What `read` makes of a page of the vault ("" without it), read again when it changed."""
         connection = self.connection
@@ -214,6 +227,7 @@ class SectionIndex:
             rows = connection.execute("SELECT path, stem, stamp, digest FROM files")
             self._stamps = {path: (stem, stamp, digest) for path, stem, stamp, digest in rows}
             self._version = version
+            self._words = None
         return self._stamps
 
     def _write(
@@ -225,7 +239,7 @@ class SectionIndex:
         names = "\n".join((article.title, *article.aliases, stem))
         rows: dict[str, tuple[Any, ...]] = {}
         for ordinal, part in enumerate(article.parts):
-            told = json.dumps([names, asdict(part)], ensure_ascii=False)
+            told = json.dumps(["" if ordinal else names, asdict(part)], ensure_ascii=False)
             digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
             lines = [[line.text, line.cites] for line in part.lines]
             # of two that are the same only one is found, and that is enough
@@ -234,10 +248,10 @@ class SectionIndex:
                 (
                     ordinal,
                     part.anchor,
-                    json.dumps(part.headings),
-                    json.dumps(lines),
+                    json.dumps(part.headings, ensure_ascii=False),
+                    json.dumps(lines, ensure_ascii=False),
                     part.day,
-                    names,
+                    "" if ordinal else names,
                     " ".join(part.headings),
                     "\n".join(line.text for line in part.lines),
                 ),
@@ -249,7 +263,7 @@ class SectionIndex:
                 path,
                 stem,
                 article.title,
-                json.dumps(article.aliases),
+                json.dumps(article.aliases, ensure_ascii=False),
                 stamp,
                 hashlib.sha256(content).hexdigest(),
             ),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
+from operator import itemgetter
 from pathlib import Path
 
 # A file changed this shortly before it was read may be changed again without looking different:
@@ -19,23 +21,33 @@ def listed(root: Path) -> dict[str, tuple[str, str]]:
 
     stamp: "" while the file may still be changing. A folder that cannot be read has none.
     """
-    now = time.time_ns()
+    settled = time.time_ns() - _UNSETTLED_NS
     found: dict[str, tuple[str, str]] = {}
     stems: set[str] = set()
-    files = sorted(_files(str(root / "articles"), "articles/"), key=lambda one: one[0])
-    for path, status in sorted(files, key=lambda one: one[0].count("/")):
-        stem = unicodedata.normalize("NFC", path.rpartition("/")[2].removesuffix(".md"))
-        if stem in stems or not _is_unicode(path):  # of two with one name the nearer to the top
-            continue
-        stems.add(stem)
-        found[path] = (stem, _stamp(status, now))
+    level = [(str(root / "articles"), "articles/")]
+    while level:  # of two with one name the nearer to the top
+        files, level = _level(level)
+        for path, entry in files:
+            stem = path[path.rfind("/") + 1 : -3]
+            if not path.isascii():
+                if not _is_unicode(path):
+                    continue
+                stem = unicodedata.normalize("NFC", stem)
+            if stem in stems:
+                continue
+            try:
+                status = entry.stat()
+            except OSError:  # gone since it was seen
+                continue
+            stems.add(stem)
+            found[path] = (stem, _stamp(status, settled))
     return found
 
 
 def stamp_of(path: Path) -> str:
     """The stamp of any file, "" for one that is not there too."""
     try:
-        return _stamp(path.stat(), time.time_ns())
+        return _stamp(path.stat(), time.time_ns() - _UNSETTLED_NS)
     except OSError:
         return ""
 
@@ -46,32 +58,33 @@ def day_of(stamp: str) -> str:
     return date.fromtimestamp(changed).isoformat()
 
 
-def _stamp(status: os.stat_result, now: int) -> str:
-    if max(status.st_mtime_ns, status.st_ctime_ns) > now - _UNSETTLED_NS:
+def _stamp(status: os.stat_result, settled: int) -> str:
+    changed = status.st_ctime_ns
+    if changed > settled or status.st_mtime_ns > settled:
         return ""
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+    return f"{status.st_size} {status.st_mtime_ns} {changed} {status.st_ino}"
 
 
-def _files(folder: str, under: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Pages in a folder and those below it; hidden ones and links to folders are left out."""
-    below = []
-    try:
-        with os.scandir(folder) as entries:
+def _level(
+    folders: Sequence[tuple[str, str]],
+) -> tuple[list[tuple[str, os.DirEntry[str]]], list[tuple[str, str]]]:
+    """The pages in some folders, and the folders in them, each with its path in the vault.
+
+    Hidden ones and links to folders are left out, and what cannot be listed.
+    """
+    files: list[tuple[str, os.DirEntry[str]]] = []
+    below: list[tuple[str, str]] = []
+    for place, before in folders:
+        with suppress(OSError), os.scandir(place) as entries:
             for entry in entries:
-                if entry.name.startswith("."):
+                name = entry.name
+                if name[0] == ".":
                     continue
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(entry)
-                elif entry.name.endswith(".md"):
-                    try:
-                        if entry.is_file():
-                            yield under + entry.name, entry.stat()
-                    except OSError:  # gone since it was seen, or a link that leads nowhere
-                        continue
-    except OSError:
-        return
-    for entry in below:
-        yield from _files(entry.path, f"{under}{entry.name}/")
+                if name.endswith(".md") and entry.is_file():
+                    files.append((before + name, entry))
+                elif entry.is_dir(follow_symlinks=False):
+                    below.append((entry.path, f"{before}{name}/"))
+    return sorted(files, key=itemgetter(0)), sorted(below)
 
 
 def _is_unicode(name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 
 from pipeline.recall.terms import Term
 
@@ -18,24 +17,35 @@ _LONGEST = 200_000  # characters of a text that is looked through
 Span = tuple[int, int]
 
 
-def spans(texts: Sequence[str], wanted: Sequence[Term]) -> list[list[Span]]:
-    """Of each text the places of the terms, in order and apart, by the stems of words."""
-    clean = [text[:_LONGEST].translate(_OWN) for text in texts]
-    found = [_needles(text, wanted) for text in clean]
-    expression = " OR ".join(f"({term.expression})" for term in wanted if not term.needle)
-    if expression:
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as beside:
-            beside.execute(
-                "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 "
-                "remove_diacritics 2')"
-            )
-            beside.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", enumerate(clean))
-            for row, marked in beside.execute(
+class Marker:
+    """Finds the terms of one search in texts. Close it after use."""
+
+    def __init__(self, wanted: Sequence[Term]) -> None:
+        self._needles = [term.needle for term in wanted if term.needle]
+        self._expression = " OR ".join(f"({t.expression})" for t in wanted if not t.needle)
+        self._beside = sqlite3.connect(":memory:", isolation_level=None)
+        self._beside.execute(
+            "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        self._beside.execute("BEGIN")  # never ended: nothing of it is kept
+
+    def close(self) -> None:
+        """Let go of what it was found with."""
+        self._beside.close()
+
+    def spans(self, texts: Sequence[str]) -> list[list[Span]]:
+        """Of each text the places of the terms, in order and apart, by the stems of words."""
+        clean = [text[:_LONGEST].translate(_OWN) for text in texts]
+        found = [_needles(text, self._needles) for text in clean]
+        if self._expression:
+            self._beside.execute("DELETE FROM t")
+            self._beside.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", enumerate(clean))
+            for row, marked in self._beside.execute(
                 "SELECT rowid, highlight(t, 0, ?, ?) FROM t WHERE t MATCH ?",
-                (_BEGIN, _END, expression),
+                (_BEGIN, _END, self._expression),
             ):
                 found[row] += _between(marked)
-    return [_apart(each) for each in found]
+        return [_apart(each) for each in found]
 
 
 def best_line(found: Sequence[Sequence[Span]], texts: Sequence[str]) -> int:
@@ -47,9 +57,8 @@ def best_line(found: Sequence[Sequence[Span]], texts: Sequence[str]) -> int:
     return max(range(len(found)), key=worth, default=0)
 
 
-def snippet(lines: Sequence[str], wanted: Sequence[Term]) -> str:
-    """About the best line of these, on one line, the words that were found between MARKS."""
-    found = spans(lines, wanted)
+def snippet(lines: Sequence[str], found: Sequence[Sequence[Span]]) -> str:
+    """About the best line of these, on one line, what was found between MARKS."""
     at = best_line(found, lines)
     text, marked = "", []
     for line, places in zip(lines[at:], found[at:], strict=True):
@@ -75,13 +84,13 @@ def snippet(lines: Sequence[str], wanted: Sequence[Term]) -> str:
     return " ".join("".join(parts).split())
 
 
-def _needles(text: str, wanted: Sequence[Term]) -> list[Span]:
+def _needles(text: str, needles: Sequence[str]) -> list[Span]:
     found = []
-    for term in wanted:
-        at = text.find(term.needle) if term.needle else -1
+    for needle in needles:
+        at = text.find(needle)
         while at >= 0:
-            found.append((at, at + len(term.needle)))
-            at = text.find(term.needle, at + len(term.needle))
+            found.append((at, at + len(needle)))
+            at = text.find(needle, at + len(needle))
     return found
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.recall.ranking import rarity
+from pipeline.recall.sizes import total
 from pipeline.recall.terms import Term
 
-MOST = 2000  # rows a rare term may have
-_ALL = 6000  # rows of all rare terms together
+MOST = 1000  # rows a rare term may have
+_ALL = 2500  # rows of all rare terms together
 _NEWEST = 500  # rows that are looked at where no term is rare
 
 
@@ -34,12 +35,6 @@ class Index:
     where: str = ""
     values: tuple[Any, ...] = ()
     spaced: bool = False
-
-    @property
-    def total(self) -> int:
-        """Rows of the table."""
-        row = self.connection.execute(f"SELECT count(*) FROM {self.table}").fetchone()
-        return int(row[0])
 
     def rows(self, term: Term, most: int, among: str = "", column: str = "") -> list[int]:
         """The newest rows with a term, at most so many; among: those that match this too."""
@@ -86,7 +81,7 @@ def postings(index: Index, wanted: Sequence[Term]) -> list[Posting]:
 
     Of a term that more than MOST rows hold, only those rows that hold a rarer one as well.
     """
-    total = index.total
+    count = total(index.connection, index.fts)
     probed = [(term, index.rows(term, MOST + 1)) for term in wanted]
     rare: list[Posting] = []
     common: list[tuple[Term, float]] = []
@@ -94,16 +89,16 @@ def postings(index: Index, wanted: Sequence[Term]) -> list[Posting]:
     for term, rows in sorted(probed, key=lambda one: len(one[1])):
         if len(rows) <= MOST and taken + len(rows) <= _ALL:
             taken += len(rows)
-            rare.append(Posting(term, rarity(total, len(rows)), tuple(rows)))
+            rare.append(Posting(term, rarity(count, len(rows)), tuple(rows)))
         else:
-            common.append((term, rarity(total, _estimated(rows, total))))
+            common.append((term, rarity(count, _estimated(rows, count))))
     if not common:
         return rare
     anchors = [one.term for one in rare if one.rows and not one.term.needle]
     if anchors:
         among = " OR ".join(f"({term.expression})" for term in anchors)
         found = [
-            Posting(term, worth, tuple(index.rows(term, _ALL, among)))
+            Posting(term, worth, tuple(index.rows(term, MOST, among)))
             for term, worth in common
             if not term.needle
         ]
@@ -126,9 +121,9 @@ def _of_common(index: Index, common: Sequence[tuple[Term, float]]) -> list[Posti
     ]
 
 
-def _estimated(rows: Sequence[int], total: int) -> float:
+def _estimated(rows: Sequence[int], count: int) -> float:
     """How many rows hold a term of which only the newest were read: they stand this dense."""
     if len(rows) <= MOST:
         return len(rows)
     stretch = max(1, rows[0] - rows[-1])
-    return min(total, total * len(rows) / max(stretch, len(rows)))
+    return min(count, count * len(rows) / max(stretch, len(rows)))

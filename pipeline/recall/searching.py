@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.recall import articles, claims, messages
 from pipeline.recall.finding import PLACES, Finding, Found, told_by
 from pipeline.recall.library import Library
-from pipeline.recall.marking import MARKS, best_line, snippet, spans
+from pipeline.recall.marking import MARKS, Marker, Span, best_line, snippet
 from pipeline.recall.slips import mended
 from pipeline.recall.terms import Term, terms
 from pipeline.redact import redact
@@ -23,8 +25,8 @@ __all__ = ["MARKS", "PLACES", "Filters", "Hit", "search"]
 _WORTH = {"articles": 1.2, "claims": 1.0, "conversations": 0.85, "observations": 0.85}
 _NEWER = 0.1  # of the score, for what was said today; half of it a season ago
 _SEASON_DAYS = 90.0
-_SPARE = 3  # times as many candidates as hits, for what is told twice or must not be told
-_LEAST = 30  # candidates of a place at least
+_SPARE = 2  # times as many candidates as hits, for what is told twice or must not be told
+_LEAST = 20  # candidates of a place at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,9 @@ def _search(lib: Library, wanted: Sequence[Term], filters: Filters, limit: int) 
         for one in found
     ]
     scored.sort(key=lambda pair: pair[0], reverse=True)
-    best = list(_each_once(scored, wanted))[:limit]
-    return [_hit(lib, finding, score, one, at, wanted) for score, one, at in best]
+    with closing(Marker(wanted)) as marker:
+        best = islice(_each_once(scored, marker, limit), limit)
+        return [_hit(lib, finding, score, one, spans, marker) for score, one, spans in best]
 
 
 def _found(
@@ -137,28 +140,34 @@ def _score(found: Found, score: float, lib: Library) -> float:
 
 
 def _each_once(
-    scored: Iterable[tuple[float, Found]], wanted: Sequence[Term]
-) -> Iterator[tuple[float, Found, int]]:
-    """Without what something better says already, or rests on; with the line that matches best."""
+    scored: Sequence[tuple[float, Found]], marker: Marker, limit: int
+) -> Iterator[tuple[float, Found, list[list[Span]]]]:
+    """Without what something better says already, or rests on; with what matches in its lines.
+
+    limit: how many are wanted; so many are looked through together.
+    """
     said: set[str] = set()
     cited: set[tuple[str, int]] = set()
-    for score, one in scored:
-        at = best_line(spans(one.lines, wanted), one.lines)
-        if one.place == "articles":
-            said.update(map(_plainly, one.lines))
-        elif one.place == "claims":
-            if _plainly(one.lines[0]) in said:
+    for start in range(0, len(scored), limit):
+        some = scored[start : start + limit]
+        spans = iter(marker.spans([line for _, one in some for line in one.lines]))
+        for score, one in some:
+            own = list(islice(spans, len(one.lines)))
+            if one.place == "articles":
+                said.update(map(_plainly, one.lines))
+            elif one.place == "claims":
+                if _plainly(one.lines[0]) in said:
+                    continue
+                said.add(_plainly(one.lines[0]))
+            elif {cite[:2] for cites in one.cites for cite in cites} & cited:
                 continue
-            said.add(_plainly(one.lines[0]))
-        elif {cite[:2] for cites in one.cites for cite in cites} & cited:
-            continue
-        if one.place in ("articles", "claims") and one.lines:
-            cited.update(
-                (conv, position)
-                for conv, first, last in one.cites[at]
-                for position in range(first, last + 1)
-            )
-        yield score, one, at
+            if one.place in ("articles", "claims") and one.lines:
+                cited.update(
+                    (conv, position)
+                    for conv, first, last in one.cites[best_line(own, one.lines)]
+                    for position in range(first, last + 1)
+                )
+            yield score, one, own
 
 
 def _plainly(text: str) -> str:
@@ -166,21 +175,30 @@ def _plainly(text: str) -> str:
 
 
 def _hit(
-    lib: Library, finding: Finding, score: float, one: Found, at: int, wanted: Sequence[Term]
+    lib: Library,
+    finding: Finding,
+    score: float,
+    one: Found,
+    spans: list[list[Span]],
+    marker: Marker,
 ) -> Hit:
-    cites = (
-        one.cites[at] if one.cites and one.place == "articles" else one.cites[-1:] and one.cites[-1]
-    )
+    cites = one.cites[-1] if one.cites else ()
+    if one.place == "articles" and one.cites:
+        cites = one.cites[best_line(spans, one.lines)]
     conv, first, _ = cites[-1] if cites else ("", 0, 0)
-    clean = redact("\n".join((one.title, *one.lines)), **lib.redaction).text.split("\n")
+    told = "\n".join((one.title, *one.lines))
+    clean = redact(told, **lib.redaction).text
+    title, *lines = clean.split("\n")
+    if clean != told:
+        spans = marker.spans(lines)
     return Hit(
         place=one.place,
-        title=clean[0],
+        title=title,
         article=one.article,
         anchor=one.anchor,
         citation=f"conv:{conv}#{first + 1}" if conv else "",
         date=one.day,
         project=one.project or (finding.project_of(conv) if conv else ""),
-        snippet=snippet(clean[1:] or [""], wanted),
+        snippet=snippet(lines, spans),
         score=round(score, 4),
     )

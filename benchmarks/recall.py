@@ -1,0 +1,210 @@
+"""How much of the evidence a search finds, on LoCoMo, and how long it takes.
+
+    python benchmarks/recall.py [--tune] [--embedder] [--speed] [--write] [--json FILE]
+
+Each dialogue of LoCoMo (two people, some thirty sessions) becomes a store, each session a
+conversation in it, as an export would bring it: who speaks and what a picture shows stand in the
+text. Each question is searched as it stands. A row gives the share of the turns that answer it,
+and of the sessions they stand in, among the first 5 and 10 found; intervals are the bootstrap's
+95 % over questions. The last row is `memory search` itself; its sessions are those of its hits, in
+their order.
+
+--tune: choose the weights anew for each dialogue by the other four, and say what that one gets.
+--embedder: a row for MiniLM, alone and fused, if it was fetched. --speed: 1,000 articles and
+100,000 claims and messages. --write: put the table into docs/quality.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.recall_locomo import (
+    DATA,
+    Dialogue,
+    Place,
+    Question,
+    conv,
+    dialogues,
+    interval,
+    mean,
+    recalls,
+    stored,
+)
+from benchmarks.recall_rivals import Rival, rivals
+from benchmarks.recall_speed import speed
+from pipeline.recall import messages
+from pipeline.recall.library import Library, opened
+from pipeline.recall.ranking import Weights
+from pipeline.recall.searching import Filters, search
+from pipeline.recall.terms import terms
+
+PAGE = Path(__file__).parents[1] / "docs" / "quality.md"
+BEGIN, END = "<!-- recall -->", "<!-- /recall -->"
+_DEEP = 60  # hits among which ten conversations are looked for
+_BESIDE = (
+    {1: 0.7, 2: 0.3, -1: 0.4, -2: 0.2},
+    {1: 0.65, 2: 0.3, 3: 0.1, -1: 0.4, -2: 0.2, -3: 0.1},
+    {1: 0.5, 2: 0.25, -1: 0.5, -2: 0.25},
+)
+GRID = [
+    Weights(beside=beside, length=length, saturation=saturation, group=group)
+    for beside, length, saturation, group in itertools.product(
+        _BESIDE, (0.1, 0.2), (0.7, 1.0), (0.2, 0.4)
+    )
+]
+
+Ranking = tuple[list[Place], list[int]]  # turns and sessions, best first
+Rows = list[tuple[float, ...]]  # of each question turns at 5 and 10, sessions at 5 and 10
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A dialogue with its store opened."""
+
+    dialogue: Dialogue
+    library: Library
+    connection: sqlite3.Connection
+    places: dict[int, Place]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--embedder", action="store_true")
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    asked = parser.parse_args()
+    if not DATA.is_file():
+        sys.exit(f"LoCoMo is not here: {DATA} (CC BY-NC, never part of this repository)")
+    figures: dict[str, float] = {}
+    table: list[tuple[str, Rows]] = []
+    with tempfile.TemporaryDirectory(prefix="recall-") as place, ExitStack() as held:
+        shelves = [_shelf(one, Path(place), held) for one in dialogues()]
+        for rival in rivals(embedder=asked.embedder):
+            table.append((rival.name, _rival(rival, shelves)))
+        if asked.tune:
+            table.append(("ours, weights chosen without the dialogue", _left_out(shelves)))
+        table.append(("**ours, `memory search`**", _rows(shelves, _searched)))
+    lines = [
+        f"| {sum(len(s.dialogue.questions) for s in shelves)} questions | turns R@5 | R@10 "
+        "| sessions R@5 | R@10 |",
+        "|---|---|---|---|---|",
+        *(_line(name, rows) for name, rows in table),
+    ]
+    print("\n".join(lines))
+    keys = ("turn_r5", "turn_r10", "session_r5", "session_r10")
+    shown = mean(table[-2][1] if asked.tune else table[-1][1])
+    figures |= {f"locomo_{k}": round(v, 4) for k, v in zip(keys, shown, strict=True)}
+    if asked.write:
+        write(PAGE, lines)
+    if asked.speed:
+        figures |= speed()
+    for name, figure in figures.items():
+        print(f"{name:44} {figure}")
+    if asked.json:
+        asked.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+def write(page: Path, lines: Iterable[str]) -> None:
+    """Put the table between its marks."""
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", "utf-8")
+
+
+def _shelf(dialogue: Dialogue, folder: Path, held: ExitStack) -> Shelf:
+    with stored(dialogue, folder):
+        pass
+    library = held.enter_context(opened(folder / "none", folder / dialogue.name, {}))
+    connection = library.store
+    assert connection is not None
+    rows = connection.execute("SELECT rowid, conv, position FROM messages")
+    return Shelf(dialogue, library, connection, {r: (c, p) for r, c, p in rows})
+
+
+# ------------------------------------------------------------------ ours
+
+
+def _rows(shelves: Iterable[Shelf], rank: Callable[[Shelf, str], list[Place]]) -> Rows:
+    return [
+        _row(one, rank(shelf, one.text)) for shelf in shelves for one in shelf.dialogue.questions
+    ]
+
+
+def _row(question: Question, found: Sequence[Place]) -> tuple[float, ...]:
+    sessions = list(dict.fromkeys(name for name, _ in found))
+    wanted = frozenset(name for name, _ in question.evidence)
+    return *recalls(found, question.evidence), *recalls(sessions, wanted)
+
+
+def _searched(shelf: Shelf, question: str) -> list[Place]:
+    hits = search(shelf.library, question, Filters(places=("conversations",)), _DEEP)
+    cited = (hit.citation.removeprefix("conv:").partition("#") for hit in hits)
+    return [(name, int(number) - 1) for name, _, number in cited]
+
+
+def _weighed(weights: Weights) -> Callable[[Shelf, str], list[Place]]:
+    def rank(shelf: Shelf, question: str) -> list[Place]:
+        units = messages.rank(shelf.connection, terms(question), weights=weights).units
+        best = sorted(units, key=lambda row: (units[row], row), reverse=True)
+        return [shelf.places[row] for row in best[:_DEEP]]
+
+    return rank
+
+
+def _left_out(shelves: Sequence[Shelf]) -> Rows:
+    """Each dialogue with the weights of GRID that do best on the others."""
+    table = []
+    for number, weights in enumerate(GRID, 1):
+        table.append([_rows([shelf], _weighed(weights)) for shelf in shelves])
+        print(f"weights {number} of {len(GRID)}", file=sys.stderr, end="\r")
+    found: Rows = []
+    for out, shelf in enumerate(shelves):
+
+        def worth(number: int, out: int = out) -> float:
+            others = [rows for at, rows in enumerate(table[number]) if at != out]
+            return sum(sum(mean(rows)) for rows in others)
+
+        best = max(range(len(GRID)), key=worth)
+        print(f"without {shelf.dialogue.name}: {GRID[best]}", file=sys.stderr)
+        found += table[best][out]
+    best = max(range(len(GRID)), key=lambda n: sum(sum(mean(rows)) for rows in table[n]))
+    print(f"with all: {GRID[best]}", file=sys.stderr)
+    return found
+
+
+# ------------------------------------------------------------------ rivals, and the table
+
+
+def _rival(rival: Rival, shelves: Sequence[Shelf]) -> Rows:
+    rows: Rows = []
+    for shelf in shelves:
+        turns, sessions = rival.ranked(shelf.dialogue)
+        for one, found, held in zip(shelf.dialogue.questions, turns, sessions, strict=True):
+            wanted = frozenset(name for name, _ in one.evidence)
+            named = [conv(number) for number in held]
+            rows.append((*recalls(found, one.evidence), *recalls(named, wanted)))
+    return rows
+
+
+def _line(name: str, rows: Rows) -> str:
+    cells = (
+        f"{value:.3f} [{low:.2f}, {high:.2f}]"
+        for value, (low, high) in zip(mean(rows), interval(rows), strict=True)
+    )
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
