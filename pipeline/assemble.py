@@ -125,8 +125,9 @@ def child_model(config: Config, *, account: Account) -> ChildModel:
     )
 
 
-def model_server(config: Config, asking: Ask = ask) -> Server:
-    """The server of the configured model; nothing is asked of it yet.
+def model_server(config: Config, asking: Ask = ask, *, seconds: float | None = None) -> Server:
+    """The server of the configured model; nothing is asked of it yet. seconds: for one request, in
+    the place of what the settings say.
 
     Raises ConfigFault for one that may not be asked, that lacks its key, or with adapters.
     """
@@ -139,7 +140,7 @@ def model_server(config: Config, asking: Ask = ask) -> Server:
     settings = config.server
     key = server_key(settings, os.environ, asking)
     at = address(settings.url, remote=settings.remote, keyed=bool(key))
-    return Server(at, key, seconds=settings.timeout_seconds)
+    return Server(at, key, seconds=seconds or settings.timeout_seconds)
 
 
 def served_model(config: Config, server: Server, *, account: Account) -> ServedModel:

@@ -87,6 +87,23 @@ def serving(upstream: Upstream, faults: Sequence[Fault | None] = ()) -> Iterator
         def log_message(self, format: str, *arguments: object) -> None:
             """Quiet."""
 
+        def do_GET(self) -> None:
+            if self.path.endswith("/models"):
+                with lock:
+                    place.headers.append(dict(self.headers))
+                    fault = place.faults.pop(0) if place.faults else None
+                if fault is None:
+                    data = [{"id": "tiny", "object": "model"}]
+                    self._send(200, json.dumps({"object": "list", "data": data}).encode())
+                elif fault.kind == "status":
+                    self._send(fault.status, json.dumps({"error": fault.words}).encode())
+                else:
+                    assert fault.kind == "hang"
+                    place.over.wait()
+                    self._end()
+            else:
+                self._send(404, b"{}")
+
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:

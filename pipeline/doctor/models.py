@@ -6,20 +6,24 @@ import json
 import os
 from pathlib import Path
 
-from pipeline.assemble import chosen_model
+from pipeline.assemble import chosen_model, model_server
 from pipeline.doctor.checks import Machine, Verdict, fail, ok
 from pipeline.models.catalog import served
 from pipeline.models.fetch import MANIFEST, path
 
+_PATIENCE = 3.0  # seconds a server has for telling what it has
 _LENGTH_BYTES = 8  # of a safetensors file: the length of its header, little-endian
 _LARGEST_HEADER = 100_000_000  # what the format allows
 
 
 def model(machine: Machine) -> Verdict:
-    """The language model is fetched and its files are whole."""
+    """The language model is fetched and its files are whole, or the server that has it answers."""
     name = chosen_model(machine.config)[0]
     if served(name):
-        return ok(f"{name} runs on a server; `memory model check` asks it")
+        server = model_server(machine.config, machine.ask, seconds=_PATIENCE)
+        known = server.models()
+        said = "lists it" if served(name) in known else f"lists {len(known)} models, not this one"
+        return ok(f"{name}: the server at {server.at} answers and {said}")
     return _intact(name, machine)
 
 

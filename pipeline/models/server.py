@@ -79,17 +79,14 @@ class Server:
         pauses, or after what the server asks for; a refusal and a request that took too long are
         not. Raises ModelFault: Refused, PromptTooLong or OutOfMemory where the server says so.
         """
-        data = json.dumps(body).encode()
-        for attempt in Retrying(
-            retry=retry_if_exception_type(_Passing),
-            stop=stop_after_attempt(_TRIES),
-            wait=self._wait,
-            sleep=self._sleep,
-            reraise=True,
-        ):
-            with attempt:
-                return self._once(path, data)
-        raise AssertionError("Retrying ends by a return or a fault")
+        return self._tried(path, json.dumps(body).encode())
+
+    def models(self) -> list[str]:
+        """The names of the models that it says it has; asked and refused as a request is."""
+        listed = self._tried("/models", None).get("data")
+        found = listed if isinstance(listed, list) else []
+        named = [one.get("id") for one in found if isinstance(one, dict)]
+        return [name for name in named if isinstance(name, str)]
 
     def abort(self) -> None:
         """End every request that is under way; those who wait for them get a ModelFault."""
@@ -103,7 +100,19 @@ class Server:
 
     # -------------------------------------------------------------- one try
 
-    def _once(self, path: str, data: bytes) -> dict[str, Any]:
+    def _tried(self, path: str, data: bytes | None) -> dict[str, Any]:
+        for attempt in Retrying(
+            retry=retry_if_exception_type(_Passing),
+            stop=stop_after_attempt(_TRIES),
+            wait=self._wait,
+            sleep=self._sleep,
+            reraise=True,
+        ):
+            with attempt:
+                return self._once(path, data)
+        raise AssertionError("Retrying ends by a return or a fault")
+
+    def _once(self, path: str, data: bytes | None) -> dict[str, Any]:
         if self._aborted.is_set():
             raise ModelFault("The request was called off.")
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -112,7 +121,8 @@ class Server:
         late = threading.Event()
         try:
             with self._connected() as connection, self._limited(connection, late):
-                connection.request("POST", f"{self.at.path}{path}", data, headers)
+                method = "GET" if data is None else "POST"
+                connection.request(method, f"{self.at.path}{path}", data, headers)
                 response = connection.getresponse()
                 text = response.read(_LARGEST_ANSWER + 1)
                 if response.length:
