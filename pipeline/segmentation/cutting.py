@@ -7,6 +7,7 @@ that with the most log-odds, less the scatter of each run's vectors around their
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,23 +34,35 @@ def segments(
     start = 0
     while start < len(turns):
         stretch = turns[start : start + _STRETCH]
-        found = _cut(stretch, embedder, policy)
-        if start + len(stretch) < len(turns) and len(found) > 1:
-            found.pop()  # where that run ends is seen only with what follows
-        runs += [(start + first, start + last) for first, last in found]
+        cut = best(weighed(stretch, embedder, policy), policy)
+        if start + len(stretch) < len(turns) and len(cut) > 1:
+            cut.pop()  # where that run ends is seen only with what follows
+        runs += [(start + first, start + last) for first, last in cut]
         start = runs[-1][1] + 1
     return runs
 
 
-def _cut(
-    turns: Sequence[Turn], embedder: Embedder | None, policy: ChunkPolicy
-) -> list[tuple[int, int]]:
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """odds: per gap. meant: a unit row per turn, which counts by `says`. tokens: per turn."""
+
+    odds: Floats
+    meant: Floats
+    says: Floats
+    tokens: tuple[int, ...]
+
+
+def weighed(turns: Sequence[Turn], embedder: Embedder | None, policy: ChunkPolicy) -> Weighed:
+    """What is known of the turns once they were read; the cut follows from it."""
     texts = [excerpt(turn.text) for turn in turns]
     vectors = embedder.embed(texts) if embedder else word_vectors(texts)
     says = saying(turns)
-    odds = log_odds(cues(turns, vectors), policy.cuts)
-    meant = about(vectors.astype(np.float64), says)
-    return _best(odds, meant, says, [turn.tokens for turn in turns], policy)
+    return Weighed(
+        log_odds(cues(turns, vectors), policy.cuts),
+        about(vectors.astype(np.float64), says),
+        says,
+        tuple(turn.tokens for turn in turns),
+    )
 
 
 def log_odds(found: Floats, weights: CutPolicy) -> Floats:
@@ -61,23 +74,18 @@ def log_odds(found: Floats, weights: CutPolicy) -> Floats:
     return odds + weights.base - weights.own_bar * float(np.percentile(odds, _STRONG))
 
 
-def _best(
-    odds: Floats,
-    meant: Floats,
-    says: Floats,
-    tokens: Sequence[int],
-    policy: ChunkPolicy,
-) -> list[tuple[int, int]]:
-    """odds: per gap. meant: a unit row per turn, counted by `says`. tokens: per turn."""
-    count = len(tokens)
-    says = says / says.mean()
-    sums = np.vstack([np.zeros((1, meant.shape[1])), np.cumsum(meant * says[:, None], axis=0)])
+def best(found: Weighed, policy: ChunkPolicy) -> list[tuple[int, int]]:
+    """The runs (first, last) of the cut with the highest value."""
+    count = len(found.tokens)
+    says = found.says / found.says.mean()
+    rows = found.meant * says[:, None]
+    sums = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
     weight = np.concatenate([[0.0], np.cumsum(says)])
-    size = np.concatenate([[0], np.cumsum(tokens)])
-    before = np.concatenate([[0.0], odds])
+    size = np.concatenate([[0], np.cumsum(found.tokens)])
+    before = np.concatenate([[0.0], found.odds])
     shortest = min(policy.min_messages, count)
-    best = np.full(count + 1, -np.inf)
-    best[0] = 0.0
+    highest = np.full(count + 1, -np.inf)
+    highest[0] = 0.0
     previous = np.zeros(count + 1, dtype=int)
     for end in range(1, count + 1):
         starts = np.arange(max(0, end - policy.max_messages), end)
@@ -85,12 +93,11 @@ def _best(
         held = weight[end] - weight[starts]
         scatter = held - (whole * whole).sum(axis=1) / held
         missing = np.maximum(0, shortest - (end - starts))
-        value = (
-            best[starts] + before[starts] - policy.cuts.cohesion * scatter - _TOO_SHORT * missing
-        )
+        cost = policy.cuts.cohesion * scatter + _TOO_SHORT * missing
+        value = highest[starts] + before[starts] - cost
         value[(size[end] - size[starts] > policy.window_tokens) & (starts < end - 1)] = -np.inf
         chosen = int(value.argmax())
-        best[end], previous[end] = value[chosen], starts[chosen]
+        highest[end], previous[end] = value[chosen], starts[chosen]
     runs: list[tuple[int, int]] = []
     end = count
     while end > 0:
