@@ -10,8 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pipeline.desk import Desk
 from pipeline.gates import dangers
+from pipeline.likeness import Piece, share
 from pipeline.models import Choice
 from pipeline.policy import ClusterPolicy
 from pipeline.profiles import Profiles
@@ -27,8 +30,8 @@ _NAME_CHARACTERS = 80  # what is longer is no name
 _LETTERS = "ABCDEFGH"
 _NONE = "none of these"
 _NOT_IN_NAMES = re.compile(r"[<>\[\]{}()|%`$^#*\\/~=!]+")
-# likeness gained by a bucket of the same conversation, and by one whose name is spoken
-_NEIGHBOUR, _NAMED = 0.05, 0.10
+# log odds gained by a bucket of the same conversation or project, and by one whose name is spoken
+_NEIGHBOUR, _PROJECT, _NAMED = 1.0, 0.5, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +52,55 @@ class Router:
 
     def route(self, chunk: Chunk) -> Routed:
         """Where the chunk belongs. Writes nothing; may ask the model."""
-        routed = _route(chunk, self._profiles, self._desk)
+        policy = self._desk.policy
+        messages = self._desk.store.conversations.messages(
+            chunk.conv, first=chunk.first, last=chunk.last
+        )
+        said = gist(messages, policy.chunk.gist_words)
+        piece = self._profiles.piece(chunk.id, chunk.label, f"{chunk.label}. {said}")
+        routed = _route(chunk, said, self._ranked(chunk, said, piece), self._profiles, self._desk)
         for bucket in routed.new:
             self._profiles.add(bucket)
         for assignment in routed.assignments:
-            self._profiles.assign(assignment.bucket, chunk.label)
+            self._profiles.assign(assignment.bucket, piece)
         return routed
 
+    def _ranked(self, chunk: Chunk, said: str, piece: Piece) -> list[tuple[Bucket, float]]:
+        """Buckets with how likely the chunk belongs there (0..1), best first; not the unlike."""
+        store, buckets = self._desk.store.buckets, self._profiles.buckets
+        neighbours, project = (
+            set(store.of_conversation(chunk.conv)),
+            store.of_project(chunk.project),
+        )
+        spoken = f" {normalised(said)} "
+        leanings = self._profiles.leanings(piece) + np.array(
+            [
+                _NEIGHBOUR * (bucket.name in neighbours)
+                + _PROJECT * (bucket.name in project)
+                + _NAMED * _is_named(bucket, spoken)
+                for bucket in buckets
+            ]
+        )
+        reject = self._desk.policy.cluster.reject
+        shares = zip(buckets, map(share, leanings), strict=True)
+        ranked = [(bucket, likely) for bucket, likely in shares if likely >= reject]
+        return sorted(ranked, key=lambda pair: -pair[1])
 
-def _route(chunk: Chunk, profiles: Profiles, desk: Desk) -> Routed:
+
+def _route(
+    chunk: Chunk,
+    said: str,
+    ranked: Sequence[tuple[Bucket, float]],
+    profiles: Profiles,
+    desk: Desk,
+) -> Routed:
     policy = desk.policy.cluster
-    messages = desk.store.conversations.messages(chunk.conv, first=chunk.first, last=chunk.last)
-    said = gist(messages, desk.policy.chunk.gist_words)
-    ranked = _ranked(chunk, said, profiles, desk)[: min(policy.candidates, len(_LETTERS))]
-    if ranked and ranked[0][1] >= policy.accept:
-        return _to([ranked[0]], chunk)
-    if ranked:
-        choice = _ask([bucket for bucket, _ in ranked], chunk, said, desk)
-        chosen = _chosen(choice, [bucket for bucket, _ in ranked], policy)
+    shown = ranked[: min(policy.candidates, len(_LETTERS))]
+    if shown and shown[0][1] >= policy.accept:
+        return _to([shown[0]], chunk)
+    if shown:
+        choice = _ask([bucket for bucket, _ in shown], chunk, said, desk)
+        chosen = _chosen(choice, [bucket for bucket, _ in shown], policy)
         if chosen:
             return _to(chosen, chunk)
     name = _proposed_name(chunk, said, desk)
@@ -80,34 +114,11 @@ def _route(chunk: Chunk, profiles: Profiles, desk: Desk) -> Routed:
 
 def _to(found: Sequence[tuple[Bucket, float]], chunk: Chunk) -> Routed:
     """Assign the chunk, following merges; an ignored bucket keeps it out of every article."""
-    names = dict.fromkeys(bucket.merged_into or bucket.name for bucket, _ in found)
-    scores = [score for _, score in found]
-    return Routed(
-        chunk,
-        tuple(
-            Assignment(chunk.id, name, score) for name, score in zip(names, scores, strict=False)
-        ),
-    )
-
-
-def _ranked(chunk: Chunk, said: str, profiles: Profiles, desk: Desk) -> list[tuple[Bucket, float]]:
-    """Buckets with their likeness to the chunk (0..1), best first, the unlike left out."""
-    if not profiles.buckets:
-        return []
-    likeness = profiles.likeness(f"{chunk.label}. {said}")
-    neighbours = set(desk.store.buckets.of_conversation(chunk.conv))
-    spoken = f" {normalised(said)} "
-    ranked = [
-        (
-            bucket,
-            float(like)
-            + (_NEIGHBOUR if bucket.name in neighbours else 0.0)
-            + (_NAMED if _is_named(bucket, spoken) else 0.0),
-        )
-        for bucket, like in zip(profiles.buckets, likeness, strict=True)
-    ]
-    ranked = [(b, s) for b, s in ranked if s >= desk.policy.cluster.reject]
-    return sorted(ranked, key=lambda pair: -pair[1])
+    scores: dict[str, float] = {}
+    for bucket, score in found:
+        name = bucket.merged_into or bucket.name
+        scores[name] = max(score, scores.get(name, 0.0))
+    return Routed(chunk, tuple(Assignment(chunk.id, name, s) for name, s in scores.items()))
 
 
 def _is_named(bucket: Bucket, spoken: str) -> bool:

@@ -12,9 +12,10 @@ from pipeline import assemble
 from pipeline.desk import Desk
 from pipeline.models import Embedder
 from pipeline.profiles import Profiles
-from pipeline.records import Bucket
+from pipeline.records import Assignment, Bucket
 from tests.doubles import CannedModel, HashEmbedder
 from tests.support_night import NIGHT, make_vault
+from tests.support_store import chunk, fill
 
 
 class Counting:
@@ -52,26 +53,48 @@ def given(desk: Desk) -> list[str]:
     return given
 
 
-def test_a_profile_is_embedded_once_for_all_nights(desk: Desk) -> None:
-    """P6: another night embeds the talk, and of the topics those that changed."""
+def leanings(desk: Desk, text: str) -> list[float]:
+    profiles = Profiles(desk)
+    return list(profiles.leanings(profiles.piece("a chunk", text, text)))
+
+
+def test_a_topic_is_embedded_once_for_all_nights(desk: Desk) -> None:
+    """P6: another night embeds neither the topics nor the chunk again, only what changed."""
     for name in ("Lantern", "Harbor", "Beacon"):
         desk.store.buckets.save(Bucket(name), NIGHT)
-    first = Profiles(desk).likeness("the lantern dashboard")
+    first = leanings(desk, "the lantern dashboard")
     assert len(given(desk)) == 4
-    assert Profiles(desk).likeness("the lantern dashboard") == pytest.approx(first)
-    assert given(desk) == ["the lantern dashboard"]
+    assert leanings(desk, "the lantern dashboard") == pytest.approx(first)
+    assert given(desk) == []
     desk.store.buckets.save(Bucket("Harbor", description="the port"), NIGHT)
-    Profiles(desk).likeness("x")
-    assert given(desk) == ["x", "Harbor. the port"]
+    leanings(desk, "x")
+    assert given(desk) == ["Harbor. the port", "x"]
 
 
 def test_what_came_tonight_counts_at_once(desk: Desk) -> None:
     """A topic just proposed can be chosen for the next chunk, and by the label of this one."""
     profiles = Profiles(desk)
     profiles.add(Bucket("Lantern"))
-    before = profiles.likeness("the retention job")
-    profiles.assign("Lantern", "retention job")
-    assert profiles.likeness("the retention job")[0] > before[0]
+    piece = profiles.piece("one", "retention job", "the retention job")
+    before = profiles.leanings(piece)
+    profiles.assign("Lantern", piece)
+    assert profiles.leanings(piece)[0] > before[0]
+
+
+def test_chunks_speak_for_their_topic(desk: Desk) -> None:
+    """What was filed under a topic makes its like likelier there, also the next night."""
+    fill(desk.store, "aaaaaaaa", ["the retention job of the sessions", "done"])
+    for name in ("Lantern", "Harbor"):
+        desk.store.buckets.save(Bucket(name), NIGHT)
+    lantern, harbor = leanings(desk, "the retention job of the sessions")
+    assert lantern == pytest.approx(harbor, abs=0.5)
+    filed = chunk(desk.store, "aaaaaaaa", 0, 1)
+    desk.store.chunks.replace_tail("aaaaaaaa", [filed])
+    desk.store.buckets.assign(filed.id, [Assignment(filed.id, "Lantern", 1.0)])
+    profiles = Profiles(desk)
+    profiles.piece(filed.id, "retention job", "the retention job of the sessions")
+    lantern, harbor = leanings(desk, "the retention job of the sessions")
+    assert lantern > harbor + 1
 
 
 def test_another_embedder_makes_its_own_vectors() -> None:
@@ -79,10 +102,9 @@ def test_another_embedder_makes_its_own_vectors() -> None:
     for embedder in (Counting("one"), Counting("two"), None):
         for desk in desk_with(embedder):
             desk.store.buckets.save(Bucket("Lantern"), NIGHT)
-            found = Profiles(desk).likeness("lantern")
-            assert found.shape == (1,)
+            assert len(leanings(desk, "lantern")) == 1
             if embedder is not None:
-                assert embedder.given == ["lantern", "Lantern. "]
+                assert embedder.given == ["Lantern. ", "lantern"]
 
 
 def test_the_lead_of_an_article_is_in_its_profile(desk: Desk) -> None:
@@ -90,8 +112,8 @@ def test_the_lead_of_an_article_is_in_its_profile(desk: Desk) -> None:
     page = desk.config.vault / "articles" / "Lantern.md"
     page.write_text("# Lantern\n\nA place for sessions.\n\n## Workers\n\nx\n", encoding="utf-8")
     desk.store.buckets.save(Bucket("Lantern", article="Lantern"), NIGHT)
-    Profiles(desk).likeness("x")
-    assert given(desk)[1] == "Lantern. . A place for sessions.. Workers"
+    Profiles(desk)
+    assert given(desk) == ["Lantern. . A place for sessions.. Workers"]
     page.write_text("# Lantern\n\nA lamp.\n", encoding="utf-8")
-    Profiles(desk).likeness("x")
-    assert given(desk)[1] == "Lantern. . A lamp."
+    Profiles(desk)
+    assert given(desk) == ["Lantern. . A lamp."]

@@ -148,14 +148,13 @@ def test_settling_a_publication_records_everything_at_once(store: Store) -> None
     assert store.ledger.unlinked() == ["topic"]
 
 
-def test_of_each_bucket_the_newest_labels_count(store: Store) -> None:
-    """What a topic is about lately is told by its newest chunks, the newest first."""
-    for conv in ("aaaaaaaa", "bbbbbbbb"):
+def test_of_each_bucket_the_first_and_the_newest_chunks_tell(store: Store) -> None:
+    """What a topic is about is told by how it began and by its newest chunks, in that order."""
+    for conv in ("aaaaaaaa", "bbbbbbbb", "cccccccc", "dddddddd"):
         routed(store, conv, "Topic", supported=1)
-    assert store.buckets.newest_labels(2) == {
-        "Topic": ["label of bbbbbbbb 0", "label of aaaaaaaa 0"]
-    }
-    assert store.buckets.newest_labels(1) == {"Topic": ["label of bbbbbbbb 0"]}
+    told = [label for _, _, label in store.buckets.telling(first=1, newest=2)]
+    assert told == ["label of aaaaaaaa 0", "label of cccccccc 0", "label of dddddddd 0"]
+    assert len(store.buckets.telling(first=2, newest=2)) == 4
 
 
 def test_the_changelog_tells_a_change_once(store: Store) -> None:

@@ -252,17 +252,35 @@ class Buckets:
         )
         return [row["bucket"] for row in rows]
 
-    def newest_labels(self, limit: int) -> dict[str, list[str]]:
-        """The labels of each bucket's newest chunks, newest first, so many at most."""
-        found: dict[str, list[str]] = {}
-        for bucket, label in self._connection.execute(
-            """SELECT bucket, label FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
-               ORDER BY chunks.rowid DESC"""
+    def of_project(self, project: str) -> set[str]:
+        """Names of the buckets that chunks of this project belong to; none for no project."""
+        rows = self._connection.execute(
+            """SELECT DISTINCT bucket FROM chunks CROSS JOIN chunk_buckets ON chunk_id = chunks.id
+               WHERE project = ? AND project != ''""",
+            (project,),
+        )
+        return {row["bucket"] for row in rows}
+
+    def telling(self, *, first: int, newest: int) -> list[tuple[str, str, str]]:
+        """Bucket, chunk and label of the first and the newest chunks of each bucket, so many at
+        most; oldest first.
+        """
+        chunks: dict[str, list[tuple[int, str, str]]] = {}
+        for number, (bucket, chunk, label) in enumerate(
+            self._connection.execute(
+                """SELECT bucket, chunk_id, label FROM chunk_buckets
+                   JOIN chunks ON chunks.id = chunk_id ORDER BY chunks.rowid"""
+            )
         ):
-            own = found.setdefault(bucket, [])
-            if len(own) < limit:
-                own.append(label)
-        return found
+            chunks.setdefault(bucket, []).append((number, chunk, label))
+        found = [
+            (number, bucket, chunk, label)
+            for bucket, own in chunks.items()
+            for number, chunk, label in (
+                own if len(own) <= first + newest else own[:first] + own[-newest:]
+            )
+        ]
+        return [row[1:] for row in sorted(found)]
 
     def ripe(self, *, min_conversations: int, min_claims: int) -> list[Bucket]:
         """Captured buckets that have earned an article, counted over the whole store."""
