@@ -63,7 +63,7 @@ def test_the_wheel_says_what_it_is(wheel: zipfile.ZipFile) -> None:
     assert metadata["License-Expression"] == "LicenseRef-Proprietary"
     assert f"{where}/licenses/LICENSE" in wheel.namelist()
     scripts = wheel.read(f"{where}/entry_points.txt").decode()
-    assert "memory = pipeline.cli:main" in scripts
+    assert "memory = pipeline.front:main" in scripts
 
 
 def test_mlx_comes_with_metal_on_a_mac_and_with_the_cpu_on_linux() -> None:
