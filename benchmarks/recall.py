@@ -58,7 +58,7 @@ _BESIDE = (
 GRID = [
     Weights(beside=beside, length=length, saturation=saturation, group=group)
     for beside, length, saturation, group in itertools.product(
-        _BESIDE, (0.1, 0.2), (0.7, 1.0), (0.2, 0.4)
+        _BESIDE, (0.1, 0.2), (0.7, 1.0), (0.4,)
     )
 ]
 
@@ -168,7 +168,7 @@ def _left_out(shelves: Sequence[Shelf]) -> Rows:
     table = []
     for number, weights in enumerate(GRID, 1):
         table.append([_rows([shelf], _weighed(weights)) for shelf in shelves])
-        print(f"weights {number} of {len(GRID)}", file=sys.stderr, end="\r")
+        print(f"weights {number} of {len(GRID)}", file=sys.stderr)
     found: Rows = []
     for out, shelf in enumerate(shelves):
 

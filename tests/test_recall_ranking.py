@@ -81,8 +81,10 @@ def test_a_long_unit_counts_less() -> None:
 
 
 def test_units_worth_a_close_look_bring_their_neighbours() -> None:
-    """Two that match side by side go before one that matches alone."""
-    assert likely([(1.0, [10, 20, 21])], {1: 0.5, -1: 0.5}, 2) == [19, 20, 21, 22]
+    """Of too many, those go first that match side by side."""
+    beside = {1: 0.5, -1: 0.5}
+    assert likely([(1.0, [10, 20])], beside, 2) == [9, 10, 11, 19, 20, 21]
+    assert likely([(1.0, [10, 20, 21])], beside, 2) == [20, 21]
 
 
 def test_a_snippet_shows_the_line_with_most_of_the_words() -> None:

@@ -18,7 +18,7 @@ WEIGHTS = Weights(
     saturation=1.0,
     group=0.4,
 )
-_CLOSE = 250  # messages that are ranked with what stands beside them
+_CLOSE = 500  # messages that are ranked with what stands beside them
 _FTS = "messages_fts"
 
 

@@ -15,7 +15,7 @@ from pipeline.recall.ranking import rarity
 from pipeline.recall.sizes import total
 from pipeline.recall.terms import Term
 
-MOST = 1000  # rows a rare term may have
+MOST = 500  # rows a rare term may have
 _ALL = 2500  # rows of all rare terms together
 _NEWEST = 500  # rows that are looked at where no term is rare
 

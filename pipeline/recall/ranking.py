@@ -104,14 +104,11 @@ def likely(
     for rare, holding in matches:
         for unit in holding:
             sums[unit] += rare
-    if len(sums) > most:
-        around: defaultdict[int, float] = defaultdict(float)
-        for unit, value in sums.items():
-            around[unit] += value
-            for distance, share in beside.items():
-                around[unit + distance] += share * value
-        chosen = sorted(around, key=around.__getitem__, reverse=True)[:most]
-    else:
-        chosen = list(sums)
-    reach = [0, *(distance for distance in beside)]
-    return sorted({unit + distance for unit in chosen for distance in reach})
+    if len(sums) <= most:
+        return sorted({unit + distance for unit in sums for distance in (0, *beside)})
+    around: defaultdict[int, float] = defaultdict(float)
+    for unit, value in sums.items():
+        around[unit] += value
+        for distance, share in beside.items():
+            around[unit + distance] += share * value
+    return sorted(sorted(around, key=around.__getitem__, reverse=True)[:most])
