@@ -355,6 +355,26 @@ def test_a_hand_edit_is_found_at_once(config: Config) -> None:
     assert not found(config, "barge", places=("articles",))
 
 
+def test_of_an_edited_article_only_what_changed_is_indexed_anew(config: Config) -> None:
+    """Sections that say what they said keep their rows, wherever they stand in the page now."""
+    article(config, "Notes", "# Notes\n\nLead.\n\n## One\n\nFirst.\n\n## Two\n\nSecond.\n")
+
+    def rows() -> dict[str, int]:
+        with library(config) as lib:
+            found = lib.sections.fresh().execute(
+                "SELECT anchor, id FROM sections JOIN files USING (path) WHERE stem = 'Notes'"
+            )
+            return dict(found.fetchall())
+
+    before = rows()
+    article(config, "Notes", "# Notes\n\nLead.\n\n## Two\n\nSecond.\n\n## One\n\nAnother.\n")
+    after = rows()
+    assert (after[""], after["Two"]) == (before[""], before["Two"])
+    assert after["One"] != before["One"]
+    assert found(config, "another")[0].anchor == "One"
+    assert not found(config, "first", places=("articles",))
+
+
 @pytest.mark.parametrize("left", [b"", b"no database" * 1000, None])
 def test_a_lost_or_damaged_index_is_made_anew(config: Config, left: bytes | None) -> None:
     """Nothing is true because it stands there."""

@@ -44,15 +44,19 @@ class Index:
         if column:
             wanted = f"{column} : {wanted}"
         if among:
-            wanted = f"{wanted} AND ({among})"
-        return self.matching(wanted, most)
+            # few, and in the order of the index they are found in half the time
+            return self._matching(f"{wanted} AND ({among})", most, "")
+        return self.newest(wanted, most)
 
-    def matching(self, expression: str, most: int) -> list[int]:
+    def newest(self, expression: str, most: int) -> list[int]:
         """The newest rows that match an expression of FTS5, at most so many."""
+        return self._matching(expression, most, "ORDER BY f.rowid DESC")
+
+    def _matching(self, expression: str, most: int, order: str) -> list[int]:
         joined = f"JOIN {self.table} AS r ON r.rowid = f.rowid" if self.where else ""
         found = self.connection.execute(
             f"""SELECT f.rowid FROM {self.fts} AS f {joined} WHERE {self.fts} MATCH ?
-                {f"AND {self.where}" if self.where else ""} ORDER BY f.rowid DESC LIMIT ?""",
+                {f"AND {self.where}" if self.where else ""} {order} LIMIT ?""",
             (expression, *self.values, most),
         )
         return [row[0] for row in found]
@@ -110,7 +114,7 @@ def _of_common(index: Index, common: Sequence[tuple[Term, float]]) -> list[Posti
     """The newest rows that hold all of them; where these are few, the newest of each too."""
     words = [(term, worth) for term, worth in common if not term.needle]
     together = " AND ".join(f"({term.expression})" for term, _ in words)
-    both = index.matching(together, _NEWEST) if len(words) > 1 else []
+    both = index.newest(together, _NEWEST) if len(words) > 1 else []
     return [
         Posting(
             term,
