@@ -19,7 +19,7 @@ from pipeline.segmentation import WORD_VECTORS, word_vectors
 from pipeline.store.derived import Worked
 from pipeline.text import content_words
 
-_FIRST, _NEWEST = 10, 20  # chunks of a topic that speak for it
+FIRST, NEWEST = 10, 20  # chunks of a topic that speak for it
 
 
 class Profiles:
@@ -63,7 +63,7 @@ class Profiles:
         names = {bucket.name: self._profile(bucket) for bucket in self.buckets}
         rows = [
             row
-            for row in self._desk.store.buckets.telling(first=_FIRST, newest=_NEWEST)
+            for row in self._desk.store.buckets.telling(first=FIRST, newest=NEWEST)
             if row[0] in self._numbers
         ]
         labels = {chunk: label for _, chunk, label in rows}

@@ -15,9 +15,10 @@ import numpy as np
 from pipeline.desk import Desk
 from pipeline.gates import dangers
 from pipeline.likeness import Piece, share
-from pipeline.models import Choice
+from pipeline.models import Choice, Model
 from pipeline.policy import ClusterPolicy
 from pipeline.profiles import Profiles
+from pipeline.prompts import Prompts
 from pipeline.prose import flat, plain
 from pipeline.records import Assignment, Bucket, Chunk
 from pipeline.store.buckets import normalised
@@ -99,10 +100,10 @@ def _route(
     if shown and shown[0][1] >= policy.accept:
         return _to([shown[0]], chunk)
     if shown:
-        choice = _ask([bucket for bucket, _ in shown], chunk, said, desk)
-        chosen = _chosen(choice, [bucket for bucket, _ in shown], policy)
-        if chosen:
-            return _to(chosen, chunk)
+        candidates = [bucket for bucket, _ in shown]
+        choice = ask(candidates, chunk.label, said, desk.model, desk.prompts)
+        if found := chosen(choice, candidates, policy):
+            return _to(found, chunk)
     name = _proposed_name(chunk, said, desk)
     for bucket in profiles.buckets:
         names = (bucket.name, *bucket.aliases)
@@ -125,21 +126,24 @@ def _is_named(bucket: Bucket, spoken: str) -> bool:
     return any(f" {normalised(name)} " in spoken for name in (bucket.name, *bucket.aliases))
 
 
-def _ask(candidates: Sequence[Bucket], chunk: Chunk, said: str, desk: Desk) -> Choice:
+def ask(
+    candidates: Sequence[Bucket], label: str, said: str, model: Model, prompts: Prompts
+) -> Choice:
+    """Ask the model which of the candidates (at most 8) it is, or none of these, the last."""
     letters = _LETTERS[: len(candidates)]
     listed = "\n".join(
         f"{letter}: {bucket.name}" + (f" ({bucket.description})" if bucket.description else "")
         for letter, bucket in zip(letters, candidates, strict=True)
     )
-    ask = desk.prompts.ask(
+    asked = prompts.ask(
         "cluster/route",
-        {"label": chunk.label, "transcript": said, "buckets": listed},
+        {"label": label, "transcript": said, "buckets": listed},
         options=(*letters, _NONE),
     )
-    return desk.model.choose([ask], stage=_STAGE, purpose="cluster/route")[0]
+    return model.choose([asked], stage=_STAGE, purpose="cluster/route")[0]
 
 
-def _chosen(
+def chosen(
     choice: Choice, candidates: Sequence[Bucket], policy: ClusterPolicy
 ) -> list[tuple[Bucket, float]]:
     """The best bucket if it leads "none of these" clearly, and further ones that clear the bar."""

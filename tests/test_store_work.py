@@ -150,6 +150,8 @@ def test_settling_a_publication_records_everything_at_once(store: Store) -> None
 
 def test_of_each_bucket_the_first_and_the_newest_chunks_tell(store: Store) -> None:
     """What a topic is about is told by how it began and by its newest chunks, in that order."""
+    for conv in ("cccccccc", "dddddddd"):
+        fill(store, conv, ["one", "two", "three", "four"])
     for conv in ("aaaaaaaa", "bbbbbbbb", "cccccccc", "dddddddd"):
         routed(store, conv, "Topic", supported=1)
     told = [label for _, _, label in store.buckets.telling(first=1, newest=2)]
