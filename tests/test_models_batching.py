@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
 
-from pipeline.models import Ask, reading
+from pipeline.models import Ask, Grammar, reading
 from pipeline.models.batches import FREE, PADDING, Need, in_order, joining, padding
 from pipeline.models.mlx import MlxModel
 from pipeline.models.pace import READING, WRITING, Pace
@@ -218,9 +219,16 @@ def _settled(*, alone: bool) -> Pace:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("seeds", [None, [1, 2, 3, 4, 5]])
+@pytest.mark.parametrize(
+    ("seeds", "grammar"),
+    [(None, None), ([1, 2, 3, 4, 5], Grammar("regex", "[A-Za-z ]{1,50}[.]"))],
+    ids=["greedy", "seeded, under a grammar"],
+)
 def test_text_is_the_same_however_it_is_computed(
-    smollm: MlxModel, monkeypatch: pytest.MonkeyPatch, seeds: list[int] | None
+    smollm: MlxModel,
+    monkeypatch: pytest.MonkeyPatch,
+    seeds: list[int] | None,
+    grammar: Grammar | None,
 ) -> None:
     """One by one, together, and while it is being tried, with rows that end at different times."""
     asks = [Ask("You answer in a few words.", prompt) for prompt in PROMPTS[:5]]
@@ -229,8 +237,18 @@ def test_text_is_the_same_however_it_is_computed(
         monkeypatch.setattr(smollm.engine, "_pace", pace)
         monkeypatch.setattr(smollm.engine, "_batch", batch)
         replies = smollm.write(
-            asks, stage="s", purpose="p", max_tokens=16, seeds=seeds, temperature=float(bool(seeds))
+            asks,
+            stage="s",
+            purpose="p",
+            max_tokens=16,
+            seeds=seeds,
+            temperature=1.0 if seeds else 0.0,
+            grammar=grammar,
         )
+        if grammar is not None:
+            for reply in replies:
+                ended = reply.finish == "stop"
+                assert re.fullmatch("[A-Za-z ]{1,50}[.]" if ended else "[A-Za-z .]*", reply.text)
         return [reply.text for reply in replies]
 
     widths: list[int] = []

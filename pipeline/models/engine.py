@@ -322,6 +322,9 @@ def _sampler(seed: int, temperature: float) -> Callable[[mx.array], mx.array]:
     def draw(logprobs: mx.array) -> mx.array:
         nonlocal key
         key, now = mx.random.split(key)
-        return mx.random.categorical(logprobs / temperature, key=now)
+        # Noise of its own for each token. MLX's own draw runs along their sum, where the last bit,
+        # which does depend on the other rows, decides between tokens that are next to each other.
+        noise = mx.random.gumbel(logprobs.shape, key=now)
+        return mx.argmax(logprobs / temperature + noise, axis=-1)
 
     return draw
