@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -183,6 +184,21 @@ def test_rejected_drafts_come_with_the_reason_and_are_parked_after_five(held: Co
     assert "wrong cluster altogether" in parked["reason"]
     assert memory("retry").returncode == 0
     assert len(run_night(held, script(), at=at).results.held) == 1
+
+
+def test_a_rejection_leaves_what_a_killed_night_did_to_be_told(held: Config) -> None:
+    """A night that was killed before its changelog: the next one tells of it, whatever is decided
+    in between.
+    """
+    run_night(held, script(), at=NEXT)
+    with sqlite3.connect(held.store_path) as store:
+        store.execute("UPDATE changes SET reported = 0")
+    decide(held, lambda r: reject(find("1", r), "not mine", r, drop=True), NEXT)
+    page = held.vault / "Meta" / "Changelog.md"
+    told = f"new [[{article(held).stem}"
+    before = page.read_text().count(told)
+    run_night(held, script(), at=NEXT + timedelta(days=1))
+    assert page.read_text().count(told) == before + 1
 
 
 def test_dropped_claims_never_come_back(held: Config) -> None:

@@ -27,9 +27,12 @@ class Reviewer:
         """The local date, ISO."""
         return self.now().astimezone(self.zone).date().isoformat()
 
-    def tell(self, summary: str, lines: Sequence[str], *, run: str) -> None:
+    def tell(
+        self, summary: str, lines: Sequence[str], *, run: str, all_changes: bool = False
+    ) -> None:
         """Put a section about the user's decision on top of the changelog, and commit it.
 
+        all_changes: the lines name every change that was not told yet, as those of a killed night.
         A changelog with edits that are to be left alone gets none: what was decided is done, and
         changes that are not told there yet are told the next night.
         """
@@ -49,5 +52,5 @@ class Reviewer:
                 subject=f"changelog: {summary}",
                 # the time, since `heal` tells publications apart by their subject and trailers
                 trailers={"Run": run, "At": now.isoformat()},
-                folding=Folding(reports=True),
+                folding=Folding(reports=all_changes),
             )

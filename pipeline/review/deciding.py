@@ -73,7 +73,7 @@ def accept(holds: Sequence[Hold], reviewer: Reviewer) -> list[Decided]:
         changes = reviewer.press.store.ledger.unreported_changes()
         lines = [change_line(c, reviewer.press.store, reviewer.zone) for c in changes]
         summary = f"{counted(len(written), 'held draft')} accepted by you"
-        reviewer.tell(summary, lines, run=written[-1].hold.run)
+        reviewer.tell(summary, lines, run=written[-1].hold.run, all_changes=True)
     return decided
 
 
