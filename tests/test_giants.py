@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support_giants import CONVERSATION, MESSAGE, TOKENS, UNBROKEN, Told
+from benchmarks.pipeline_giant import CONVERSATION, MESSAGE, TOKENS, UNBROKEN
+from tests.support_giants import Told
 
 ROOT = Path(__file__).parents[1]
 BOUND = 400 * 2**20  # bytes of the run's own process, its model apart

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 _MAX_TOKENS = 256  # what the model was trained to read; the rest of a longer text is left out
-_BATCH_TOKENS = 8192  # padded tokens computed together
+_READ = 8192  # characters of a text that are looked at: the tokens read hardly ever take more
+_BATCH_TOKENS = 2048  # padded tokens computed together: a run holds this in its own process
 
 
 class Encoder:
@@ -38,7 +39,7 @@ class Encoder:
         """Unit vectors [len(texts), dimensions], in order."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         # A lone surrogate, as broken transcripts hold, is no text to a tokenizer.
-        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        whole = [text[:_READ].encode("utf-8", "replace").decode("utf-8") for text in texts]
         encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(whole)]
         for batch in _batches([len(ids) for ids in encoded]):
             width = max(len(encoded[index]) for index in batch)
