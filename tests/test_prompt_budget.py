@@ -17,8 +17,10 @@ from pipeline.models.mlx import MlxModel
 from pipeline.prompts import Prompts
 from pipeline.resources import folder
 from pipeline.shortening import MARK, Way, largest, shortened
+from pipeline.support import well_formed
 from tests.support_night import CONVERSATIONS, Script, make_vault, run_night, write_session
 
+LISTS = {"transcript", "buckets", "sentences", "claims", "headings", "messages"}  # of lines
 AROUND = 150  # tokens that a template may take around the turns of any of the prompts
 
 
@@ -43,8 +45,11 @@ NAMES = sorted(bounded(1).digests())
 def parts(name: str, ask: Ask) -> dict[str, str]:
     """What stands at each place of the last turn, by the words of the file around them."""
     template = Prompts(folder("prompts")).get(name).user
-    pattern = re.sub(r"\\\$(\w+)", r"(?P<\1>.*)", re.escape(template))
-    found = re.fullmatch(pattern, ask.prompt, re.DOTALL)
+    pattern = re.escape(template)
+    for place in bounded(1).get(name).places():
+        inner = "(?s:.*)" if place in LISTS else "[^\n]*"
+        pattern = pattern.replace(re.escape(f"${place}"), f"(?P<{place}>{inner})")
+    found = re.fullmatch(pattern, ask.prompt)
     assert found is not None, ask.prompt
     return found.groupdict()
 
@@ -145,6 +150,12 @@ def test_nothing_is_made_up(text: str, size: int, way: Way) -> None:
             assert was.startswith(line.removesuffix(MARK).rstrip()) or line == was
 
 
+@pytest.mark.parametrize("end", ["…", " …", "….", " ….", "...", "....", "…。"])
+def test_the_mark_is_not_copied(end: str) -> None:
+    """A sentence that ends as a shortened input does is none, with a full stop or without."""
+    assert well_formed(f"The PART of PROJECT keeps the ENTRIES{end}", max_words=45)
+
+
 # ------------------------------------------------------------------ fitting
 
 
@@ -158,7 +169,8 @@ def test_whatever_is_put_in_the_prompt_fits(data: st.DataObject, name: str, spar
         st.sampled_from(["word", "a longer line of words", "x" * 2000, "词" * 900, "", "🙂 "]),
         max_size=30,
     ).map("\n".join)
-    values = {place: data.draw(lines, label=place) for place in prompt.places()}
+    values = {place: data.draw(lines, label=place) for place in sorted(prompt.places())}
+    values = {n: v if n in LISTS else v.replace("\n", " ") for n, v in values.items()}
     empty = dict.fromkeys(values, "")
     if "rules" in values:
         empty["rules"] = values["rules"] = " The owner also asks: be brief."

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -12,11 +15,13 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.config import config_path
 from pipeline.errors import ConfigFault
 from pipeline.identity import SENTINEL
 from pipeline.prompts import Prompts
 from pipeline.records import ClaimKind
 from pipeline.resources import folder
+from tests.support_night import NIGHT, make_vault, run_night
 
 # What each stage hands to its prompts: a place too few or too many would stop a night.
 PLACES = {
@@ -125,6 +130,26 @@ def test_prompts_are_schematic() -> None:
         assert not named, path
 
 
+# Every word that begins with a capital in a shipped prompt, wherever it stands: none is a name.
+ORDINARY = """
+    About All Answer Article Background Copy Decisions Device Done Good Hello How Ignore Keep
+    Leave New Notes Old One Other Piece Problems Sections Sentence Shall Single Subject Thanks The
+    Thing Topic Topics We What Which Write Written You
+"""
+
+
+def test_no_capitalised_word_is_a_name() -> None:
+    """A name at the beginning of a sentence looks like any other word: each is known here."""
+    for path, text in files_of(folder("prompts")):
+        if path.endswith(".md"):
+            body = text.split("\n---\n", 1)[1]
+            new = set(re.findall(r"\b[A-Z][a-z]+\b", body)) - set(ORDINARY.split())
+            assert not new, (path, new)
+            # numbers in words are numbers; a count of words or options is no value to copy
+            assert not re.findall(r"\b(?:hundred|thousand|million|percent|o'clock)\b", body), path
+            assert not re.findall(r"\b[0-9a-f]{7,}\b|@|https?:|www\.", body), path
+
+
 def test_claims_are_kinds_and_whole_sentences_only(shipped: Prompts) -> None:
     """The claims' schema admits every kind of claim, and sentences that can stand alone."""
     grammar = shipped.get("synthesize/claims").grammar
@@ -173,6 +198,23 @@ def test_labels_and_names_have_their_length(
     assert grammar is not None and grammar.kind == "regex"
     assert regex.fullmatch(grammar.text, good)
     assert not regex.fullmatch(grammar.text, bad)
+
+
+def test_a_run_records_which_prompts_it_asked_with(home: Path) -> None:
+    """By digest, the user's own among them; the next run records what holds then."""
+    config = make_vault()
+    run_night(config)
+    own = config_path().parent / "prompts" / "chunk" / "keep.md"
+    own.parent.mkdir(parents=True)
+    text = Prompts(folder("prompts")).get("chunk/keep").raw
+    own.write_text(text.replace("You sort", "You carefully sort"), encoding="utf-8")
+    run_night(config, at=NIGHT + timedelta(days=1))
+    with closing(sqlite3.connect(config.store_path)) as store:
+        rows = store.execute("SELECT prompts FROM runs ORDER BY rowid").fetchall()
+    before, after = (json.loads(text) for (text,) in rows)
+    assert before == Prompts(folder("prompts")).digests()
+    assert set(after) == set(PLACES)
+    assert [name for name in after if after[name] != before[name]] == ["chunk/keep"]
 
 
 # ------------------------------------------------------------------ asking

@@ -19,7 +19,7 @@ from pipeline.text import sentences, words
 from pipeline.text.tongues import spelt
 
 _ENDING = late(r"[.!。！．｡؟۔।॥။។][\"'”’»›)\]}」』）】》*_]*\Z")
-_TRAILING_OFF = late(r"(?:\.\.\.|…|‥)[\"'”’»)\]]*\Z")
+_TRAILING_OFF = late(r"(?:\.\.\.|…|‥)[.。]?[\"'”’»)\]]*\Z")
 _QUESTION = late(r"[?？؟][\"'”’»)\]*_]*\Z")
 _STRUCTURE = late(
     r"[\n\r]|^\s*(?:[-*+>|]\s|#{1,6}\s|\d{1,3}[.)]\s)|```|\[\^[^\]]+\]|!?\[\[|!?\[[^\]]*\]\(|</?[a-z][^>]*>"
