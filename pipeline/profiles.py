@@ -7,17 +7,18 @@ Each of them is embedded once, and its vector kept as long as its words are the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.desk import Desk
 from pipeline.likeness import Piece, Topics
-from pipeline.records import Bucket
+from pipeline.records import Bucket, Chunk
 from pipeline.segmentation import WORD_VECTORS, word_vectors
 from pipeline.store.derived import Worked
 from pipeline.text import content_words
+from pipeline.transcript import gist
 
 FIRST, NEWEST = 10, 20  # chunks of a topic that speak for it
 
@@ -34,9 +35,10 @@ class Profiles:
         self._numbers = {bucket.name: number for number, bucket in enumerate(self.buckets)}
         self._topics = self._known() if self.buckets else None
 
-    def piece(self, chunk: str, label: str, text: str) -> Piece:
-        """The chunk of this id as it is compared: its text embedded, and the words of its label."""
-        return Piece(self._kept(self._chunks, {chunk: text})[0], tuple(content_words(label)))
+    def piece(self, chunk: Chunk) -> Piece:
+        """The chunk as it is compared: its text embedded, and the words of its label."""
+        vector = self._kept(self._chunks, {chunk.id: self._said(chunk)})[0]
+        return Piece(vector, tuple(content_words(chunk.label)))
 
     def add(self, bucket: Bucket) -> None:
         """A topic that was just proposed."""
@@ -66,10 +68,8 @@ class Profiles:
             for row in self._desk.store.buckets.telling(first=FIRST, newest=NEWEST)
             if row[0] in self._numbers
         ]
-        labels = {chunk: label for _, chunk, label in rows}
         vectors = self._kept(self._names, names)
-        # chunks from before their vectors were kept, or from a rebuilt store, go by their label
-        chunks = dict(zip(labels, self._kept(self._chunks, labels, renew=False), strict=True))
+        chunks = self._filed({chunk for _, chunk, _ in rows})
         pieces = [self._named(b, v) for b, v in zip(self.buckets, vectors, strict=True)]
         pieces += [Piece(chunks[chunk], tuple(content_words(label))) for _, chunk, label in rows]
         numbers = [*range(len(self.buckets)), *(self._numbers[bucket] for bucket, _, _ in rows)]
@@ -82,24 +82,34 @@ class Profiles:
         about = self._about.get(bucket.article, ())
         return ". ".join([bucket.name, *bucket.aliases, bucket.description, *about])
 
-    def _kept(
-        self, kind: str, texts: Mapping[str, str], *, renew: bool = True
-    ) -> list[NDArray[np.float32]]:
-        """The vector of each text, by its name; embedded if none is kept, or one of other words.
+    def _said(self, chunk: Chunk) -> str:
+        messages = self._desk.store.conversations.messages(
+            chunk.conv, first=chunk.first, last=chunk.last
+        )
+        return f"{chunk.label}. {gist(messages, self._desk.policy.chunk.gist_words)}"
 
-        renew: False to take what is kept under the name, whatever it was made from.
+    def _filed(self, chunks: Set[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors of these chunks; made anew only after the store was lost, for what a chunk
+        says never changes.
         """
+        known = self._desk.store.derived.all(self._chunks)
+        found = {chunk: _vector(known[chunk]) for chunk in chunks if chunk in known}
+        missing = [self._desk.store.chunks.get(chunk) for chunk in sorted(chunks - found.keys())]
+        texts = {chunk.id: self._said(chunk) for chunk in missing if chunk}
+        return found | dict(zip(texts, self._kept(self._chunks, texts), strict=True))
+
+    def _kept(self, kind: str, texts: Mapping[str, str]) -> list[NDArray[np.float32]]:
+        """The vector of each text, by its name; embedded if none of these words is kept."""
         derived = self._desk.store.derived
         if len(texts) > 1:
             known = derived.all(kind)
         else:
             known = {name: kept for name in texts if (kept := derived.get(kind, name))}
-        digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-        stale = [
-            name
-            for name, digest in digests.items()
-            if name not in known or (renew and known[name].digest != digest)
-        ]
+        digests = {
+            name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+            for name, text in texts.items()
+        }
+        stale = [n for n, digest in digests.items() if n not in known or known[n].digest != digest]
         if stale:
             fresh = self._embed([texts[name] for name in stale]).astype(np.float16)
             made = {
@@ -108,11 +118,18 @@ class Profiles:
             }
             derived.put(kind, made)
             known |= made
-        return [
-            np.frombuffer(known[name].value, dtype=np.float16).astype(np.float32) for name in texts
-        ]
+        return [_vector(known[name]) for name in texts]
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self._desk.embedder is None:
             return word_vectors(texts)
         return self._desk.embedder.embed(texts)
+
+
+def _vector(kept: Worked) -> NDArray[np.float32]:
+    return np.frombuffer(kept.value, dtype=np.float16).astype(np.float32)
+
+
+def _digest(text: str) -> str:
+    """Of broken transcripts too, which hold lone surrogates."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

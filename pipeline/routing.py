@@ -10,8 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from pipeline.desk import Desk
 from pipeline.gates import dangers
 from pipeline.likeness import Piece, share
@@ -58,7 +56,7 @@ class Router:
             chunk.conv, first=chunk.first, last=chunk.last
         )
         said = gist(messages, policy.chunk.gist_words)
-        piece = self._profiles.piece(chunk.id, chunk.label, f"{chunk.label}. {said}")
+        piece = self._profiles.piece(chunk)
         routed = _route(chunk, said, self._ranked(chunk, said, piece), self._profiles, self._desk)
         for bucket in routed.new:
             self._profiles.add(bucket)
@@ -74,17 +72,16 @@ class Router:
             store.of_project(chunk.project),
         )
         spoken = f" {normalised(said)} "
-        leanings = self._profiles.leanings(piece) + np.array(
-            [
-                _NEIGHBOUR * (bucket.name in neighbours)
-                + _PROJECT * (bucket.name in project)
-                + _NAMED * _is_named(bucket, spoken)
-                for bucket in buckets
-            ]
-        )
         reject = self._desk.policy.cluster.reject
-        shares = zip(buckets, map(share, leanings), strict=True)
-        ranked = [(bucket, likely) for bucket, likely in shares if likely >= reject]
+        ranked = []
+        for bucket, leaning in zip(buckets, self._profiles.leanings(piece), strict=True):
+            near, named = bucket.name in neighbours, _is_named(bucket, spoken)
+            likely = share(
+                leaning + _NEIGHBOUR * near + _PROJECT * (bucket.name in project) + _NAMED * named
+            )
+            # a name that is spoken and a neighbour are worth asking about, however unlike
+            if likely >= reject or near or named:
+                ranked.append((bucket, likely))
         return sorted(ranked, key=lambda pair: -pair[1])
 
 

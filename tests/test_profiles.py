@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from pipeline import assemble
 from pipeline.desk import Desk
 from pipeline.models import Embedder
 from pipeline.profiles import Profiles
-from pipeline.records import Assignment, Bucket
+from pipeline.records import Assignment, Bucket, Chunk
 from tests.doubles import CannedModel, HashEmbedder
 from tests.support_night import NIGHT, make_vault
 from tests.support_store import chunk, fill
@@ -53,47 +55,54 @@ def given(desk: Desk) -> list[str]:
     return given
 
 
-def leanings(desk: Desk, text: str) -> list[float]:
+def told(desk: Desk, text: str, label: str = "") -> Chunk:
+    """A chunk of one conversation in which this is said."""
+    conv = hashlib.sha256(text.encode()).hexdigest()[:8]
+    fill(desk.store, conv, [text])
+    made = replace(chunk(desk.store, conv, 0, 0), label=label)
+    desk.store.chunks.replace_tail(conv, [made])
+    return made
+
+
+def leanings(desk: Desk, said: Chunk) -> list[float]:
     profiles = Profiles(desk)
-    return list(profiles.leanings(profiles.piece("a chunk", text, text)))
+    return list(profiles.leanings(profiles.piece(said)))
 
 
 def test_a_topic_is_embedded_once_for_all_nights(desk: Desk) -> None:
     """P6: another night embeds neither the topics nor the chunk again, only what changed."""
     for name in ("Lantern", "Harbor", "Beacon"):
         desk.store.buckets.save(Bucket(name), NIGHT)
-    first = leanings(desk, "the lantern dashboard")
+    said = told(desk, "the lantern dashboard")
+    first = leanings(desk, said)
     assert len(given(desk)) == 4
-    assert leanings(desk, "the lantern dashboard") == pytest.approx(first)
+    assert leanings(desk, said) == pytest.approx(first)
     assert given(desk) == []
     desk.store.buckets.save(Bucket("Harbor", description="the port"), NIGHT)
-    leanings(desk, "x")
-    assert given(desk) == ["Harbor. the port", "x"]
+    leanings(desk, said)
+    assert given(desk) == ["Harbor. the port"]
 
 
 def test_what_came_tonight_counts_at_once(desk: Desk) -> None:
-    """A topic just proposed can be chosen for the next chunk, and by the label of this one."""
+    """A topic just proposed can be chosen for the next chunk, and by what this one says."""
     profiles = Profiles(desk)
     profiles.add(Bucket("Lantern"))
-    piece = profiles.piece("one", "retention job", "the retention job")
+    piece = profiles.piece(told(desk, "the retention job", "retention job"))
     before = profiles.leanings(piece)
     profiles.assign("Lantern", piece)
     assert profiles.leanings(piece)[0] > before[0]
 
 
 def test_chunks_speak_for_their_topic(desk: Desk) -> None:
-    """What was filed under a topic makes its like likelier there, also the next night."""
-    fill(desk.store, "aaaaaaaa", ["the retention job of the sessions", "done"])
+    """What was filed under a topic makes its like likelier there, vectors kept or not."""
     for name in ("Lantern", "Harbor"):
         desk.store.buckets.save(Bucket(name), NIGHT)
-    lantern, harbor = leanings(desk, "the retention job of the sessions")
+    asked = told(desk, "the retention job of the sessions ran", "retention job")
+    lantern, harbor = leanings(desk, asked)
     assert lantern == pytest.approx(harbor, abs=0.5)
-    filed = chunk(desk.store, "aaaaaaaa", 0, 1)
-    desk.store.chunks.replace_tail("aaaaaaaa", [filed])
+    filed = told(desk, "the retention job of the sessions stopped", "retention job")
     desk.store.buckets.assign(filed.id, [Assignment(filed.id, "Lantern", 1.0)])
-    profiles = Profiles(desk)
-    profiles.piece(filed.id, "retention job", "the retention job of the sessions")
-    lantern, harbor = leanings(desk, "the retention job of the sessions")
+    lantern, harbor = leanings(desk, asked)
     assert lantern > harbor + 1
 
 
@@ -102,9 +111,9 @@ def test_another_embedder_makes_its_own_vectors() -> None:
     for embedder in (Counting("one"), Counting("two"), None):
         for desk in desk_with(embedder):
             desk.store.buckets.save(Bucket("Lantern"), NIGHT)
-            assert len(leanings(desk, "lantern")) == 1
+            assert len(leanings(desk, told(desk, "lantern"))) == 1
             if embedder is not None:
-                assert embedder.given == ["Lantern. ", "lantern"]
+                assert embedder.given == ["Lantern. ", ". USER: lantern"]
 
 
 def test_the_lead_of_an_article_is_in_its_profile(desk: Desk) -> None:
