@@ -52,7 +52,10 @@ class Chat:
         # A lone surrogate, as broken transcripts hold, is no text to a tokenizer.
         whole = text.encode("utf-8", "replace").decode("utf-8")
         tokens: list[int] = self._plain.encode(
-            whole, add_special_tokens=False, split_special_tokens=True
+            whole,
+            add_special_tokens=False,
+            split_special_tokens=True,
+            verbose=False,  # it warns of texts too long to be a prompt, which are only counted
         )
         return tokens
 
