@@ -4,8 +4,8 @@
     python benchmarks/segmentation.py --fit
 
 What is measured is the pipeline's own code under its own policy, one for all sets. "random" knows
-how many boundaries there are. TextTiling gets our stop words. Intervals are the bootstrap's 95 % of the
-Score, over dialogues.
+how many boundaries there are. TextTiling gets our stop words. Intervals are the bootstrap's 95 % of
+the Score, over dialogues.
 
 --model: a row that asks this model at the places of which ours is unsure, over the first N of each
 set (--sample), beside ours over the same. --fit: learn [chunk.cuts] of policy.toml again, from the

@@ -29,9 +29,9 @@ from pipeline.segmentation.cutting import Weighed, best, log_odds, weighed
 _COUNTS = 5000.0  # gaps a set counts for, beside a ridge of _RIDGE
 _RIDGE = 3.0
 _GIVEN = "pause"  # the dialogues have no times
-_BASES = (-2.6, -2.5, -2.4, -2.3, -2.2, -2.1)
-_BARS = (0.25, 0.4, 0.5)
-_COHESIONS = (0.25, 0.5, 0.75)
+_BASES = (-3.0, -2.8, -2.7, -2.6, -2.5, -2.4, -2.2)
+_BARS = (0.4, 0.5, 0.6)
+_COHESIONS = (0.5, 0.75, 1.0)
 _TRIED = 120  # dialogues of a set
 
 
