@@ -58,7 +58,7 @@ _BESIDE = (
 GRID = [
     Weights(beside=beside, length=length, saturation=saturation, group=group)
     for beside, length, saturation, group in itertools.product(
-        _BESIDE, (0.1, 0.2), (0.7, 1.0), (0.4,)
+        _BESIDE, (0.1, 0.2), (1.0,), (0.8, 1.2)
     )
 ]
 
@@ -156,7 +156,7 @@ def _searched(shelf: Shelf, question: str) -> list[Place]:
 
 def _weighed(weights: Weights) -> Callable[[Shelf, str], list[Place]]:
     def rank(shelf: Shelf, question: str) -> list[Place]:
-        units = messages.rank(shelf.connection, terms(question), weights=weights).units
+        units = messages.rank(shelf.connection, terms(question), weights=weights)
         best = sorted(units, key=lambda row: (units[row], row), reverse=True)
         return [shelf.places[row] for row in best[:_DEEP]]
 

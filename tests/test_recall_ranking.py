@@ -57,7 +57,7 @@ def test_scripts_without_spaces_are_cut_into_pairs() -> None:
 def test_a_match_in_a_unit_of_average_length_is_worth_its_rarity() -> None:
     """One of two terms found: half of what there was to find, if both are as rare."""
     found = ranked([(2.0, {1: 1.0}), (2.0, {})], {1: ("g", 0)}, {"g": 10.0}, PLAIN)
-    assert found.units == {1: 0.5}
+    assert found == {1: 0.5}
 
 
 def test_a_term_counts_beside_the_unit_it_stands_in() -> None:
@@ -65,7 +65,7 @@ def test_a_term_counts_beside_the_unit_it_stands_in() -> None:
     weights = Weights(beside={1: 0.5}, length=0.0, saturation=1.0, group=0.0)
     places = {1: ("g", 0), 2: ("g", 1), 3: ("h", 1)}
     found = ranked([(1.0, {1: 1.0})], places, {"g": 1.0, "h": 1.0}, weights)
-    assert found.units == pytest.approx({1: 1.0, 2: 2 * 0.5 / 1.5})
+    assert found == pytest.approx({1: 1.0, 2: 2 * 0.5 / 1.5})
 
 
 def test_a_term_that_is_everywhere_is_worth_little() -> None:

@@ -56,7 +56,7 @@ def rank(library: Library, wanted: Sequence[Term], called: Collection[str]) -> d
     sizes: defaultdict[str, float] = defaultdict(float)
     for row, (path, _) in places.items():
         sizes[path] += words.get(row, 0)
-    units = ranked(matches, places, sizes, _WEIGHTS).units
+    units = ranked(matches, places, sizes, _WEIGHTS)
     return units | {row: 1.0 + units.get(row, 0.0) for row in _leads(library, called)}
 
 

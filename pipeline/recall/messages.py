@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pipeline.recall.postings import Index, postings
-from pipeline.recall.ranking import Ranked, Weights, likely, ranked, shortness
+from pipeline.recall.ranking import Weights, likely, ranked, shortness
 from pipeline.recall.sizes import lengths, slices
 from pipeline.recall.terms import Term
 
@@ -16,7 +16,7 @@ WEIGHTS = Weights(
     beside={1: 0.7, 2: 0.3, -1: 0.4, -2: 0.2},
     length=0.2,
     saturation=1.0,
-    group=0.4,
+    group=1.2,
 )
 _CLOSE = 500  # messages that are ranked with what stands beside them
 _FTS = "messages_fts"
@@ -28,8 +28,8 @@ def rank(
     where: str = "",
     values: tuple[object, ...] = (),
     weights: Weights = WEIGHTS,
-) -> Ranked:
-    """The messages that match, by rowid, and the conversations they stand in."""
+) -> dict[int, float]:
+    """The messages that match, by rowid."""
     found = postings(Index(store, _FTS, "messages", where, values), wanted)
     close = likely(((one.rarity, one.rows) for one in found), weights.beside, _CLOSE)
     places = _places(store, close)

@@ -30,14 +30,6 @@ class Weights:
     group_length: float = 0.75
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Units with their scores, as a share of what a perfect match would have; groups likewise."""
-
-    units: dict[int, float]
-    groups: dict[str, float]
-
-
 def rarity(total: int, holding: float) -> float:
     """What a term is worth that so many of all units hold (BM25's idf)."""
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
@@ -53,8 +45,8 @@ def ranked(
     places: Mapping[int, tuple[str, int]],
     sizes: Mapping[str, float],
     weights: Weights,
-) -> Ranked:
-    """Every unit of `places` that a match reaches.
+) -> dict[int, float]:
+    """Every unit of `places` that a match reaches, scored by the share it covers of the query.
 
     matches: of each term its rarity and what it counts in each unit that holds it. places: group
     and number in it of each unit. sizes: units of each group.
@@ -63,7 +55,7 @@ def ranked(
     units: defaultdict[int, float] = defaultdict(float)
     groups: defaultdict[str, float] = defaultdict(float)
     average = sum(sizes.values()) / max(1, len(sizes)) or 1.0
-    best = sum(rare for rare, _ in matches) or 1.0
+    best = 0.0
     beside = tuple(weights.beside.items())
     whole = 1 + weights.saturation  # so that a match in a unit of average length counts 1
     for rare, holding in matches:
@@ -82,18 +74,18 @@ def ranked(
                     near[other] += share * strength
         for unit, value in near.items():
             units[unit] += rare * whole * value / (value + weights.saturation)
+        # judged by the groups that are looked at, all of which may hold what is rare elsewhere
+        worth = rarity(len(sizes), len(within))
+        best += rare + weights.group * worth
         for group, count in within.items():
             slack = weights.group_saturation * (
                 1 - weights.group_length + weights.group_length * sizes[group] / average
             )
-            groups[group] += rare * count / (count + slack)
-    return Ranked(
-        {
-            unit: (score + weights.group * groups[places[unit][0]]) / best
-            for unit, score in units.items()
-        },
-        {group: score / best for group, score in groups.items()},
-    )
+            groups[group] += worth * count / (count + slack)
+    return {
+        unit: (score + weights.group * groups[places[unit][0]]) / best
+        for unit, score in units.items()
+    }
 
 
 def likely(

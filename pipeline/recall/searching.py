@@ -127,7 +127,7 @@ def _found(
         scores = claims.rank(lib.store, wanted, *finding.of_claims())
         yield scores, finding.claims(told_by(scores, most))
     if {"conversations", "observations"} & set(filters.places):
-        scores = messages.rank(lib.store, wanted, *finding.of_messages()).units
+        scores = messages.rank(lib.store, wanted, *finding.of_messages())
         yield scores, finding.messages(told_by(scores, most))
 
 
