@@ -5,9 +5,9 @@
 Half of the topics are known by ten texts each (drawn by the seed, three seeds); texts of all topics
 then arrive in the order of the seed, and each is filed at once. What is measured is the pipeline's
 own likelihoods under its own numbers, the same for both sets: estimated anew every two hundred
-texts from what was filed, by themselves, right or wrong. Without a model a text goes to the likeliest
-topic if it is likelier there than not, else it founds one. How the figures are made up is told in
-clustering_data.py.
+texts from what was filed, by themselves, right or wrong. Without a model a text goes to the
+likeliest topic if it is likelier there than not, else it founds one. How the figures are made up is
+told in clustering_data.py.
 
 --tune: streams of the texts marked for tuning. --model: asks this model where the pipeline would,
 over the first N texts of each stream (--sample), beside ours without over the same. --quick: the
