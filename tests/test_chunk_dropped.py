@@ -1,7 +1,5 @@
 """Chunks that are not worth remembering: recorded, and never asked about again."""
 
-"""Chunks that are not worth remembering: recorded, never asked about again, still found."""
-
 from __future__ import annotations
 
 from pathlib import Path
