@@ -1,6 +1,6 @@
 """The places of which the cut is unsure, put to a model: a row of the benchmark.
 
-The pipeline does not ask: no model that runs here made the cut better (docs/quality.md).
+The pipeline does not ask: what was tried made the cut no better (docs/quality.md).
 """
 
 from __future__ import annotations
