@@ -18,6 +18,7 @@ from pipeline.prompts import Prompts
 from pipeline.prose import plain
 from pipeline.records import Chunk, Claim, ClaimKind, Message
 from pipeline.support import check, evidence, well_formed
+from pipeline.synthesis.asking import written
 from pipeline.synthesis.entailment import entailed
 from pipeline.text import content_words, sentences, similarity
 from pipeline.transcript import windows
@@ -53,8 +54,8 @@ def extract(
 
     The model is asked message by message (small models make good sentences of one message and
     return a whole conversation as it is), all messages of all chunks in one batch. Raises
-    InvalidReply when an answer is not the JSON that was asked for. rules: the user's own, from
-    Editorial_Guidelines.md.
+    InvalidReply when no try at an answer is the JSON that was asked for. rules: the user's own,
+    from Editorial_Guidelines.md.
     """
     prompt = prompts.get(PURPOSE)
     worth = [
@@ -74,28 +75,30 @@ def extract(
         for texts in pieces
         for text in texts
     ]
-    replies = model.write(
-        asks,
-        stage=STAGE,
-        purpose=PURPOSE,
-        max_tokens=prompt.max_tokens,
-        grammar=prompt.grammar,
-        seeds=[0] * len(asks),
-        temperature=prompt.temperature,
-    )
-    feed = iter(replies)
-    found = [
-        _judged(
-            chunk,
-            messages,
-            [proposed for _ in texts for proposed in _parsed(next(feed))],
-            policy,
+    proposals = iter(
+        written(
+            asks,
+            lambda _, reply: _parsed(reply),
+            model=model,
+            prompt=prompt,
+            stage=STAGE,
+            purpose=PURPOSE,
+            attempts=policy.synthesize.attempts,
         )
+    )
+    found = [
+        _judged(chunk, messages, [p for _ in texts for p in _sound(next(proposals))], policy)
         for (chunk, messages), texts in zip(chunks, pieces, strict=True)
     ]
     if not policy.synthesize.entailment:
         return found
     return _asked(found, [messages for _, messages in chunks], model=model, prompts=prompts)
+
+
+def _sound(proposals: list[_Proposed] | InvalidReply) -> list[_Proposed]:
+    if isinstance(proposals, InvalidReply):
+        raise proposals
+    return proposals
 
 
 def _asked(

@@ -17,11 +17,11 @@ from pipeline.errors import InvalidReply, PromptTooLong
 from pipeline.models import Reply
 from pipeline.records import Citation, CitedSentence, Message
 from pipeline.support import check, well_formed
+from pipeline.synthesis.asking import written
 from pipeline.synthesis.placement import STAGE, Statement
 from pipeline.text import identifiers, numbers, proper_nouns, sentences, similarity
 
 PURPOSE = "synthesize/compose"
-_WARMER = 0.4  # temperature gained with each further try
 _SAYS = 0.5  # a sentence at least this similar to a claim says it
 
 
@@ -52,20 +52,14 @@ def compose(
     the prompt is told beside the vault's own rules.
     """
     policy = desk.policy.synthesize
-    found: dict[int, tuple[CitedSentence, ...]] = {}
-    open_ = [n for n, passage in enumerate(passages) if len(passage.added) >= policy.compose_from]
-    for attempt in range(policy.attempts):
-        try:
-            replies = _asked([passages[n] for n in open_], attempt, rules, desk)
-        except (InvalidReply, PromptTooLong):
-            break  # the claims are good sentences already
-        for number, reply in zip(open_, replies, strict=True):
-            with suppress(InvalidReply):
-                found[number] = _checked(passages[number], _sentences(reply), desk)
-        open_ = [number for number in open_ if number not in found]
-        if not open_:
-            break
-    return [found.get(number) or as_claimed(passage) for number, passage in enumerate(passages)]
+    worth = [n for n, passage in enumerate(passages) if len(passage.added) >= policy.compose_from]
+    told = [as_claimed(passage) for passage in passages]  # good sentences already
+    with suppress(InvalidReply, PromptTooLong):
+        composed = _asked([passages[number] for number in worth], rules, desk)
+        for number, said in zip(worth, composed, strict=True):
+            if said and not isinstance(said, InvalidReply):
+                told[number] = said
+    return told
 
 
 def as_claimed(passage: Passage) -> tuple[CitedSentence, ...]:
@@ -73,14 +67,15 @@ def as_claimed(passage: Passage) -> tuple[CitedSentence, ...]:
     return tuple(CitedSentence(s.text, tuple(s.citations)) for s in passage.added)
 
 
-def _asked(passages: Sequence[Passage], attempt: int, rules: str, desk: Desk) -> list[Reply]:
-    """One try; the first is greedy, later ones are warmer, since greedy repeats its own failure."""
+def _asked(
+    passages: Sequence[Passage], rules: str, desk: Desk
+) -> list[tuple[CitedSentence, ...] | InvalidReply]:
+    """What the model makes of each, or why the last try did not hold."""
     if not passages:
         return []
-    prompt = desk.prompts.get(PURPOSE)
     pages = ("Editorial_Guidelines.md", "Article_Conventions.md")
     rules = "".join(desk.vault.rules(page) for page in pages) + rules
-    return desk.model.write(
+    return written(
         [
             desk.prompts.ask(
                 PURPOSE,
@@ -92,12 +87,12 @@ def _asked(passages: Sequence[Passage], attempt: int, rules: str, desk: Desk) ->
             )
             for passage in passages
         ],
+        lambda number, reply: _checked(passages[number], _sentences(reply), desk),
+        model=desk.model,
+        prompt=desk.prompts.get(PURPOSE),
         stage=STAGE,
         purpose=PURPOSE,
-        max_tokens=prompt.max_tokens,
-        grammar=prompt.grammar,
-        seeds=[attempt] * len(passages),
-        temperature=prompt.temperature + _WARMER * attempt,
+        attempts=desk.policy.synthesize.attempts,
     )
 
 
