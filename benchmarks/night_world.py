@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import cast
 
+from benchmarks.night_models import Canned
 from benchmarks.sessions import write_session
 from pipeline import assemble
 from pipeline.buckets_page import append_buckets
@@ -24,7 +24,6 @@ from pipeline.desk import Desk
 from pipeline.gates import section_words
 from pipeline.history import History
 from pipeline.identity import chunk_id, claim_id
-from pipeline.models import Model
 from pipeline.publish import digest
 from pipeline.records import (
     AppendSentences,
@@ -129,7 +128,7 @@ def grow(home: Path, articles: int, conversations: int) -> Config:
         _transcript(home, articles + number // _TALKS, number % _TALKS, _SMALL_TALK)
     desk = assemble.desk(
         config,
-        models=assemble.Models(_no_model, None),
+        models=assemble.Models(Canned([]).opened, None),  # never asked while the world is built
         say=lambda _event: None,
         now=lambda: BUILT,
     )
@@ -146,11 +145,6 @@ def tell(home: Path, about: Topic, talk: int, said: Sequence[tuple[str, str]], d
     """One more conversation about a topic, so many days after the memory was built."""
     session = str(uuid.uuid5(uuid.NAMESPACE_URL, f"news/{about.name}/{talk}"))
     write_session(home, "claude-code", session, BUILT + timedelta(days=day - 1), list(said))
-
-
-def _no_model(_account: object) -> Model:
-    """Never asked while the world is built."""
-    return cast("Model", None)
 
 
 def _transcript(home: Path, number: int, talk: int, said: tuple[str, str]) -> None:

@@ -325,7 +325,8 @@ def test_nothing_said_in_a_transcript_comes_alive(home: Path, payload: str) -> N
     assert outside(home, config) == elsewhere
 
     stems = {Path(name).stem for name in found if name.startswith("articles/")}
-    assert {"Harbor project", "Lantern project"} < stems and len(stems) == 3
+    # what was said with the payload has a topic of its own, or belongs to one that was there
+    assert {"Harbor project", "Lantern project"} <= stems and len(stems) <= 3
     articles = "".join(found[f"articles/{stem}.md"].decode() for stem in stems)
     for fact in (*FACTS, LAMP, "45 days", "2 GB"):
         assert fact in articles
@@ -338,7 +339,7 @@ def test_nothing_said_in_a_transcript_comes_alive(home: Path, payload: str) -> N
         assert_dead(added(seeds[name], found[name]), name, targets=stems)
     assert len(re.findall(r"^## ", found["Meta/Changelog.md"].decode(), re.M)) == 1
     table = added(seeds["Meta/Buckets.md"], found["Meta/Buckets.md"])
-    assert len(table.splitlines()) == 3
+    assert len(table.splitlines()) == len(stems)
     assert {re.split(r"(?<!\\)\|", row)[-2].strip() for row in table.splitlines()} == {"article"}
     assert_log(config, since)
 
