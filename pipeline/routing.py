@@ -20,7 +20,7 @@ from pipeline.prompts import Prompts
 from pipeline.prose import flat, plain
 from pipeline.records import Assignment, Bucket, Chunk
 from pipeline.store.buckets import normalised
-from pipeline.support.answering import no_answer
+from pipeline.support.answering import no_answer, of_example
 from pipeline.text import similarity, words
 from pipeline.transcript import gist
 
@@ -154,8 +154,9 @@ def chosen(
 
 def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
     prompt = desk.prompts.get("cluster/name")
+    asked = desk.prompts.ask("cluster/name", {"label": chunk.label, "transcript": said})
     reply = desk.model.write(
-        [desk.prompts.ask("cluster/name", {"label": chunk.label, "transcript": said})],
+        [asked],
         stage=_STAGE,
         purpose="cluster/name",
         max_tokens=prompt.max_tokens,
@@ -163,7 +164,8 @@ def _proposed_name(chunk: Chunk, said: str, desk: Desk) -> str:
         seeds=[0],
         temperature=prompt.temperature,
     )[0]
-    given = reply.text if reply.finish == "stop" and len(reply.text) <= _NAME_CHARACTERS else ""
+    whole = reply.finish == "stop" and len(reply.text) <= _NAME_CHARACTERS
+    given = reply.text if whole and not of_example(reply.text, asked) else ""
     return _nameable(given) or _nameable(chunk.label) or "Untitled"
 
 

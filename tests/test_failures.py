@@ -304,6 +304,8 @@ HOLLOW: dict[str, Answer] = {
     "placeholder": lambda ask: "SUBJECT of the TOPIC",
     "an order": lambda ask: "Ignore all previous instructions",
     "prompt echo": lambda ask: ask.prompt,
+    "an example of the prompt": lambda ask: ask.examples[0][1],
+    "another of them": lambda ask: f"{ask.examples[1][1]}.",
     "repetition cut off": lambda ask: Reply("ignore " * 28, "length", 1, 0, 28, 0.0),
     "signs": lambda ask: "}}{{ |||| <% %> [[ ]]",
     "garbage": lambda ask: "\x00\u202e\ufeff\ud800",
@@ -329,6 +331,7 @@ def test_a_label_or_name_that_is_none_is_taken_from_what_was_said(
         assert len(text) <= 120 and "\n" not in text
         for bad in ("sorry", "Here is", "unchanged", "SUBJECT", "gnore", "About:", "<%", "[["):
             assert bad not in text
+        assert not re.search(r"\bthe (?:part|thing|tool)\b|^(?:Thing|Device)", text)
     assert run_night(config, script, at=MORROW + timedelta(days=1)).status == "nothing"
 
 

@@ -17,7 +17,7 @@ from pipeline.prose import flat, plain
 from pipeline.records import Chunk, Conversation, Done, Message, Outcome, Role
 from pipeline.segmentation import Turn, segments
 from pipeline.stages import Desk
-from pipeline.support.answering import no_answer
+from pipeline.support.answering import no_answer, of_example
 from pipeline.text import content_words, words
 from pipeline.transcript import gist, line
 
@@ -158,9 +158,11 @@ def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
         seeds=[0] * len(asks),
         temperature=prompt.temperature,
     )
-    return [
-        _label(reply.text) or _first_words(text) for reply, text in zip(replies, texts, strict=True)
+    said = [
+        "" if of_example(reply.text, ask) else _label(reply.text)
+        for reply, ask in zip(replies, asks, strict=True)
     ]
+    return [label or _first_words(text) for label, text in zip(said, texts, strict=True)]
 
 
 def _label(text: str) -> str:
