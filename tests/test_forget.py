@@ -51,6 +51,14 @@ WORDS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def own_temporary_folder(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What other processes on this machine leave in theirs is looked at, and is not ours."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("temporary")))
+
+
 @pytest.fixture
 def config(home: Path) -> Config:
     """A vault after its first night."""
