@@ -20,7 +20,7 @@ from pipeline.archive import Archive
 from pipeline.config import Config
 from pipeline.history import Commit, History
 from pipeline.markdown import parse
-from pipeline.models import Ask, Grammar
+from pipeline.models import Ask
 from pipeline.records import Chunk, Message
 from pipeline.store import Store
 from pipeline.text import identifiers, proper_nouns
@@ -41,19 +41,6 @@ _SYSTEM = {
     REWRITES: "You rewrite a section of an article so that it says what the notes say too. Keep "
     "everything it says, with its footnote marks. Answer with the whole section.",
 }
-_TEXTS = '{"type":"array","items":{"type":"string"}}'
-_RANGES = (
-    '{"type":"array","items":{"type":"object","properties":{"first":{"type":"integer"},'
-    '"last":{"type":"integer"},"topic":{"type":"string"}},"required":["first","last","topic"],'
-    '"additionalProperties":false}}'
-)
-GRAMMARS = {
-    SEGMENTS: Grammar("json", _RANGES),
-    ENTITIES: Grammar("json", _TEXTS),
-    SECTIONS: Grammar("regex", "(yes|no)"),
-    REWRITES: None,
-}
-MAX_TOKENS = {SEGMENTS: 400, ENTITIES: 200, SECTIONS: 4, REWRITES: 800}
 
 
 @dataclass(frozen=True, slots=True)
