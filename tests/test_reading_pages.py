@@ -331,6 +331,24 @@ def test_a_topic_to_ignore_is_not_told() -> None:
         assert "Importer" not in [link.name for link in outward]
 
 
+def test_a_topic_to_ignore_is_not_told_under_a_heading_of_any_level() -> None:
+    """A page may have several headings of the first."""
+    config = small_vault()
+    write_article(config, "Two", "# Two\n\nOne text.\n\n# Retention\n\nOther text.\n")
+    write_meta(config, "Topics_to_Ignore.md", "# Topics\n\n- retention\n")
+    with shelf(config) as here:
+        assert here.page("Two").text == "# Two\n\nOne text.\n\n"
+
+
+def test_a_secret_in_a_tag_is_not_told() -> None:
+    """Nor in any other field that stands beside the text."""
+    key = "AKIA" + "QYLPMN5HHHFPZAM2"
+    config = small_vault()
+    write_article(config, "Cloud", f"---\ntags: [{key}]\n---\n# Cloud\n")
+    with shelf(config) as here:
+        assert here.find("Cloud")[0].tags == ("[REDACTED:aws]",)
+
+
 def test_a_topic_that_is_set_aside_is_not_told() -> None:
     """By the user's word in Buckets.md today, or what last night knew of it."""
     config = small_vault()

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.config import Config, load_config
-from pipeline.errors import ConfigFault, StoreFault
+from pipeline.errors import ConfigFault, StoreFault, VaultFault
 from pipeline.recall.index import NAME
 from pipeline.recall.library import library
 from pipeline.recall.searching import Filters, search
@@ -275,6 +275,74 @@ def test_secrets_that_the_user_wrote_into_a_page_are_taken_out(config: Config) -
     assert hit.article == "Cloud"
     assert key not in hit.snippet
     assert "[REDACTED:" in hit.snippet
+
+
+def test_a_secret_in_a_heading_is_taken_out_of_the_anchor(config: Config) -> None:
+    """Where a hit stands is told as the page is read: without secrets."""
+    key = "AKIA" + "QYLPMN5HHHFPZAM2"
+    article(config, "Cloud", f"# Cloud\n\n## Deploy {key}\n\nBy the courier.\n")
+    (hit,) = found(config, "courier", places=("articles",))
+    assert hit.anchor == "Deploy [REDACTED:aws]"
+
+
+def test_an_item_or_a_quote_is_hidden_as_one(config: Config) -> None:
+    """The mark stands at its end; the lines before it rest on the same forgotten conversation."""
+    article(
+        config,
+        "Trip",
+        "# Trip\n\n- The ferry was late\n  by an hour.[^1]\n- The ferry is green.\n\n"
+        "> The ferry costs nine\n> a head.[^1]\n\n"
+        "[^1]: `conv:1a2b3c4d` (2026-01-02, pi, message 1) — Trip\n",
+    )
+    assert "late" in found(config, "ferry late", places=("articles",))[0].snippet
+    with store(config) as opened:
+        opened.forgetting.begin(["1a2b3c4d"], datetime(2026, 1, 1, tzinfo=UTC))
+    (hit,) = found(config, "ferry late nine", places=("articles",))
+    assert hit.snippet == "- The «ferry» is green."
+
+
+def test_the_title_of_a_conversation_does_not_name_a_topic_to_ignore(config: Config) -> None:
+    """What else was said in it is given, without the title."""
+    with store(config) as opened:
+        claimed(opened, "0000000b", ["The printer is out of ink."], [("The printer waits.", 0)])
+    title = "Title of 0000000b"  # as the store's support calls it
+    assert {hit.title for hit in found(config, "printer")} == {title}
+    meta(config, "Topics_to_Ignore.md", f"# Topics\n\n- {title}\n")
+    assert {hit.title for hit in found(config, "printer")} == {""}
+
+
+@pytest.mark.parametrize("content", [None, "# Topics\n\n- zstd\n".encode("utf-16")])
+def test_a_page_of_ignored_topics_that_cannot_be_read_tells_nothing(
+    config: Config, content: bytes | None
+) -> None:
+    """Nobody knows then what must not be told."""
+    page = config.vault / "Meta" / "Topics_to_Ignore.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    if content is None:
+        page.mkdir()
+    else:
+        page.write_bytes(content)
+    with pytest.raises(VaultFault, match="Topics_to_Ignore"):
+        found(config, "zstd")
+
+
+def test_no_link_leads_out_of_the_vault(config: Config, tmp_path: Path) -> None:
+    """`memory read` refuses a page that is a link; a search does not tell what is in it."""
+    outside = tmp_path / "outside.md"
+    outside.write_text("# Outside\n\nThe pelican sleeps.\n", "utf-8")
+    (config.vault / "articles" / "Linked.md").symlink_to(outside)
+    assert not found(config, "pelican")
+
+
+def test_a_footnote_with_a_day_that_is_none(config: Config) -> None:
+    """Somebody changed it by hand; the section is found all the same."""
+    article(
+        config,
+        "Trip",
+        "# Trip\n\nThe pelican sleeps.[^1]\n\n"
+        "[^1]: `conv:1a2b3c4d` (2026-02-30, pi, message 1) — Trip\n",
+    )
+    assert found(config, "pelican")[0].article == "Trip"
 
 
 # ------------------------------------------------------------------ any string, any state

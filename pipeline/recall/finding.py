@@ -148,7 +148,7 @@ class Finding:
                 yield Found(
                     "claims",
                     told["row"],
-                    flat(told["title"]),
+                    self._title(told["title"]),
                     (" ".join(told["text"].split()),),
                     (cites,),
                     day,
@@ -168,7 +168,7 @@ class Finding:
             yield Found(
                 place,
                 told["row"],
-                flat(told["title"]),
+                self._title(told["title"]),
                 lines,
                 ((),) * (len(lines) - 1) + (((conv, position, position),),),
                 self._day(told["at"]),
@@ -187,6 +187,9 @@ class Finding:
         return str(row[0]) if row else ""
 
     # ------------------------------------------------------------------ inside
+
+    def _title(self, title: str) -> str:
+        return "" if self._hiding.title(title) else flat(title)
 
     def _ordered(self, query: str, rows: Sequence[int]) -> Iterator[sqlite3.Row]:
         store = self._library.store

@@ -46,6 +46,10 @@ class Hiding:
 
         return not self._keys.isdisjoint(map(key, names))
 
+    def title(self, title: str) -> bool:
+        """Whether a conversation is called after a topic to ignore, whatever else it speaks of."""
+        return bool(self._ignored) and (self.names([title]) or self._speaks(title))
+
     def message(self, conv: str, position: int, text: str) -> bool:
         """Whether a message belongs to what is hidden."""
         if conv in self.convs:

@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import VaultFault
 from pipeline.recall.listing import day_of, listed, stamp_of
 from pipeline.recall.terms import spaced
 from pipeline.sqlite import transaction
 
 NAME = "recall.sqlite"
-_VERSION = 2  # another number when anything is kept in another way
+_VERSION = 3  # another number when anything is kept in another way
 _NAMING = re.compile(r"[^\W\d_]{3,}")
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
 _SCHEMA = f"""
@@ -161,7 +162,10 @@ class SectionIndex:
         return self._words
 
     def listed_in(self, page: str, read: Callable[[str], list[str]]) -> list[str]:
-        """What `read` makes of a page of the vault ("" without it), read again when it changed."""
+        """What `read` makes of a page of the vault ("" without it), read again when it changed.
+
+        Raises VaultFault for a page that is there and cannot be read.
+        """
         connection = self.connection
         path = self._root / page
         stamp = stamp_of(path)
@@ -171,9 +175,13 @@ class SectionIndex:
         if kept is not None and stamp and kept[0] == stamp:
             return [str(one) for one in json.loads(kept[1])]
         try:
-            text = path.read_bytes().decode("utf-8", "replace")
-        except OSError:
+            text = path.read_bytes().decode("utf-8")
+        except (FileNotFoundError, NotADirectoryError):
             return []
+        except (OSError, UnicodeDecodeError) as error:  # nobody knows then what must not be told
+            raise VaultFault(
+                f"{path} cannot be read", mend="make it readable, and save it as UTF-8"
+            ) from error
         found: list[str] = read(text) if text else []
         with suppress(sqlite3.OperationalError):
             connection.execute(

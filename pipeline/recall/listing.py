@@ -40,6 +40,8 @@ def listed(root: Path) -> dict[str, tuple[str, str]]:
             except OSError:  # gone since it was seen
                 continue
             stems.add(stem)
+            if entry.is_symlink():  # it may lead out of the vault; `Shelf` tells none of it either
+                continue
             found[path] = (stem, _stamp(status, settled))
     return found
 

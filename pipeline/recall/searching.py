@@ -189,13 +189,14 @@ def _hit(
     told = "\n".join((one.title, *one.lines))
     clean = redact(told, **lib.redaction).text
     title, *lines = clean.split("\n")
+    anchor = one.anchor and redact(one.anchor, **lib.redaction).text
     if clean != told:
         spans = marker.spans(lines)
     return Hit(
         place=one.place,
         title=title,
         article=one.article,
-        anchor=one.anchor,
+        anchor=anchor,
         citation=f"conv:{conv}#{first + 1}" if conv else "",
         date=one.day,
         project=one.project or (finding.project_of(conv) if conv else ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 
 from pipeline.entries import entry_of
@@ -11,6 +12,7 @@ from pipeline.footnotes import citations
 from pipeline.markdown import REFERENCES, Block, Kind, Page, parse
 from pipeline.prose import reading
 from pipeline.recall.pages import Section, sections
+from pipeline.recall.withholding import spans
 from pipeline.records import Citation
 
 _UNREAD = (Kind.BLANK, Kind.DEFINITION, Kind.RULE, Kind.HEADING)
@@ -71,9 +73,18 @@ def _parts(page: Page, found: Sequence[Section]) -> Iterator[Part]:
             for line in _lines(block, known)
         )
         convs = {cite[0] for line in lines for cite in line.cites}
-        days = [citation.date for citation in known.values() if citation.conv in convs]
+        days = [c.date for c in known.values() if c.conv in convs and _is_day(c.date)]
         headings = tuple(other.heading for other in above if other.heading)
         yield Part(one.anchor, headings, lines, max(days, default=""))
+
+
+def _is_day(said: str) -> bool:
+    """Whether there is such a day: somebody may have changed the footnote."""
+    try:
+        date.fromisoformat(said)
+    except ValueError:
+        return False
+    return True
 
 
 def _lines(block: Block, known: dict[str, Citation]) -> Iterator[Line]:
@@ -81,13 +92,19 @@ def _lines(block: Block, known: dict[str, Citation]) -> Iterator[Line]:
         for sentence in block.sentences:
             yield Line(sentence.text, _cited(sentence.marks, known))
         return
-    start = 0
-    for raw in block.raw.splitlines(keepends=True):
-        end = start + len(raw)
-        labels = [t.label for t in block.inlines if t.kind == "mark" and start <= t.start < end]
-        start = end
-        if text := reading(raw):
-            yield Line(text, _cited(labels, known))
+    for first, last in spans(block):
+        start = first
+        for raw in block.raw[first:last].splitlines(keepends=True):
+            end = start + len(raw)
+            # a line without a mark rests on what is cited in the rest of its item, row or quote
+            labels = _marked(block, start, end) or _marked(block, first, last)
+            start = end
+            if text := reading(raw):
+                yield Line(text, _cited(labels, known))
+
+
+def _marked(block: Block, start: int, end: int) -> list[str]:
+    return [t.label for t in block.inlines if t.kind == "mark" and start <= t.start < end]
 
 
 def _cited(labels: Sequence[str], known: dict[str, Citation]) -> tuple[tuple[str, int, int], ...]:

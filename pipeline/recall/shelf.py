@@ -117,7 +117,8 @@ class Shelf:
         if self.withholding.is_ignored((stem, card.title, *card.aliases)):
             return None
         names = clean("\n".join((card.title, *card.aliases))).split("\n")
-        return replace(card, title=names[0], aliases=tuple(names[1:]))
+        tags = tuple(map(clean, card.tags))
+        return replace(card, title=names[0], aliases=tuple(names[1:]), tags=tags)
 
     def _text(self, stem: str) -> str | None:
         """The article's text as it stands; None when there is none. No link leads out of here."""

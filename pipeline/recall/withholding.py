@@ -23,7 +23,6 @@ from pipeline.store.forgetting import Forgetting
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _CONV = re.compile(r"conv:([0-9a-f]{8,64})")
-_SET_ASIDE = re.compile(r"\|[\s*_]*ignored?[\s*_]*(?:\||$)", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
@@ -57,7 +56,7 @@ class Withholding:
         """Keys of the topics: those on the Meta page, and buckets that are set aside."""
         names = list_items(self.library.vault.meta("Topics_to_Ignore.md"))
         rows = self.library.vault.meta("Buckets.md")
-        if _SET_ASIDE.search(rows):  # it may be long, and few set anything aside
+        if "ignore" in rows.casefold():  # it may be long, and few set anything aside
             for row in read_buckets(rows).rows:
                 if row.state is BucketState.IGNORED:
                     names += [row.name, *filter(None, (row.article,))]
@@ -93,7 +92,7 @@ class Withholding:
         parts, deep = [page.frontmatter], 0
         for block in page.blocks:
             if block.heading_level and (not deep or block.heading_level <= deep):
-                hidden = block.heading_level > 1 and self.is_ignored([block.heading_text])
+                hidden = self.is_ignored([block.heading_text])
                 deep = block.heading_level if hidden else 0
             if not deep or block.kind is Kind.DEFINITION:
                 parts.append(block.raw)
@@ -111,12 +110,12 @@ def _without(block: Block, known: dict[str, Citation], gone: frozenset[str]) -> 
         cited = [t.label for t in marks if start <= t.start < end and t.label in known]
         return bool(cited) and labels.issuperset(cited)
 
-    cuts = [span for span in _spans(block) if rests_on_it(*span)]
+    cuts = [span for span in spans(block) if rests_on_it(*span)]
     left = [t for t in marks if t.label in labels and not any(a <= t.start < b for a, b in cuts)]
     return _cut_out(block.raw, [*cuts, *((token.start, token.end) for token in left)])
 
 
-def _spans(block: Block) -> Iterator[tuple[int, int]]:
+def spans(block: Block) -> Iterator[tuple[int, int]]:
     """What is told or withheld as one: a sentence, an item of a list, a row, a whole quote."""
     if block.kind is Kind.PARAGRAPH:
         yield from ((sentence.start, sentence.end) for sentence in block.sentences)
