@@ -15,7 +15,6 @@ from datetime import date, tzinfo
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pipeline.errors import MemoryFault
 from pipeline.project.machine import Settings, settings
 from pipeline.recall.library import opened
 from pipeline.recall.searching import Filters, search
@@ -35,14 +34,14 @@ def main() -> None:
     """Entry point."""
     try:
         _search(sys.argv[1:])
-    except (_NotPlain, MemoryFault):  # told of there, with its code
+    except Exception:  # what goes wrong is told of there, with its code
         from pipeline.cli import main as all_commands
 
         all_commands()
 
 
 def _search(arguments: Sequence[str]) -> None:
-    """Answer a search. Raises _NotPlain where there is more to it, and MemoryFault."""
+    """Answer a search. Raises _NotPlain where there is more to it, and what a search raises."""
     if arguments[:1] != ["search"] or sys.stdout is None:
         raise _NotPlain
     given = _parser().parse_args(arguments[1:])

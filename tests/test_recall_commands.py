@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -109,6 +110,46 @@ def test_a_setting_that_is_wrong_is_said(
 ) -> None:
     """The quick way in leaves a zone it cannot use to the one that names it."""
     monkeypatch.setenv("MEMORY_TIMEZONE", "Nowhere/City")
+    monkeypatch.setattr(sys, "argv", ["memory", "search", "gigabytes"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 3
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["redact_emails = true", 'redact_emails = "true"', "redact_emails = 1", 'redact_emails = "ON"'],
+)
+def test_what_is_taken_out_is_taken_out_in_both_ways_in(
+    config: Config,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    home: Path,
+    said: str,
+) -> None:
+    """However the setting is written that has it taken out."""
+    article(config, "People", "# People\n\nThe pelican is joe@example-firm.com here.\n")
+    file = home / ".config" / "nightly-memory" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"[ingest]\n{said}\n", "utf-8")
+    assert "[REDACTED:email]" in told("pelican")
+    assert quickly(monkeypatch, capsys, "pelican") == told("pelican")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MEMORY_VAULT", "not/absolute"),
+        ("memory_vault", "not/absolute"),
+        ("MEMORY_INGEST__REDACT_EMAILS", "perhaps"),
+        ("MEMORY_INGEST", '{"redact_patterns": 5}'),
+    ],
+)
+def test_a_setting_that_a_search_cannot_obey_is_said(
+    config: Config, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    """Another vault than the one that was meant, or what was to be taken out, is not told."""
+    monkeypatch.setenv(variable, value)
     monkeypatch.setattr(sys, "argv", ["memory", "search", "gigabytes"])
     with pytest.raises(SystemExit) as ended:
         main()

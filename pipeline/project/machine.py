@@ -17,6 +17,8 @@ from pipeline.project.place import user_path
 _APP = "nightly-memory"
 _PREFIX = "MEMORY_"
 _REGISTER = "projects.txt"
+_ON = frozenset({"1", "true", "yes", "on", "t", "y"})
+_OFF = frozenset({"0", "false", "no", "off", "f", "n"})
 
 
 class Settings(NamedTuple):
@@ -39,23 +41,25 @@ class Settings(NamedTuple):
 def settings(environ: Mapping[str, str], home: Path) -> Settings:
     """The settings in force. Never fails: a file that cannot be read leaves the defaults."""
     ignored: list[str] = []
+    # the names of variables count in any case, as for every other command
+    environ = {key.upper(): value for key, value in environ.items()}
     file = _file(environ, home, ignored)
     ingest = _table("ingest", environ, file, ignored)
     project = _table("project", environ, file, ignored)
     types = project.get("types")
     patterns = ingest.get("redact_patterns")
     return Settings(
-        cache_dir=_folder("cache_dir", environ, file, home)
+        cache_dir=_folder("cache_dir", environ, file, home, ignored)
         or _xdg("XDG_CACHE_HOME", environ, home / ".cache"),
-        data_dir=_folder("data_dir", environ, file, home)
+        data_dir=_folder("data_dir", environ, file, home, ignored)
         or _xdg("XDG_DATA_HOME", environ, home / ".local" / "share"),
-        vault=_folder("vault", environ, file, home) or home / "MemoryVault",
+        vault=_folder("vault", environ, file, home, ignored) or home / "MemoryVault",
         types=tuple(str(one) for one in types) if isinstance(types, list) else (),
         redaction={
-            "emails": ingest.get("redact_emails") is True,
-            "phones": ingest.get("redact_phones") is True,
-            "payments": ingest.get("redact_payments") is True,
-            "patterns": _usable(patterns if isinstance(patterns, dict) else {}, ignored),
+            "emails": _switch(ingest, "redact_emails", ignored),
+            "phones": _switch(ingest, "redact_phones", ignored),
+            "payments": _switch(ingest, "redact_payments", ignored),
+            "patterns": _usable(patterns, ignored),
         },
         ignored=tuple(ignored),
         timezone=str(environ.get(f"{_PREFIX}TIMEZONE") or file.get("timezone") or "local"),
@@ -116,14 +120,22 @@ def _xdg(variable: str, environ: Mapping[str, str], otherwise: Path) -> Path:
 
 
 def _folder(
-    key: str, environ: Mapping[str, str], file: Mapping[str, Any], home: Path
+    key: str,
+    environ: Mapping[str, str],
+    file: Mapping[str, Any],
+    home: Path,
+    ignored: list[str],
 ) -> Path | None:
     value = environ.get(_PREFIX + key.upper()) or file.get(key)
-    if not isinstance(value, str) or not value:
+    if value is None:
         return None
-    if value == "~" or value.startswith("~/"):
-        return home / value[2:]
-    return Path(value) if Path(value).is_absolute() else None
+    if isinstance(value, str):
+        if value == "~" or value.startswith("~/"):
+            return home / value[2:]
+        if Path(value).is_absolute():
+            return Path(value)
+    ignored.append(f"{key}: {value!r} is no absolute path")
+    return None
 
 
 def _table(
@@ -132,6 +144,8 @@ def _table(
     """A table of the file, with what the environment says of it put over it."""
     written = file.get(name)
     table: dict[str, Any] = dict(written) if isinstance(written, dict) else {}
+    if written is not None and not isinstance(written, dict):
+        ignored.append(f"{name} is no table")
     whole = _PREFIX + name.upper()
     given = {key.upper(): value for key, value in environ.items() if value}
     if whole in given:
@@ -152,8 +166,19 @@ def _table(
     return table
 
 
+def _switch(table: Mapping[str, Any], key: str, ignored: list[str]) -> bool:
+    """A setting that is on or off, in every way it may be written; off unless it is there."""
+    value = table.get(key, False)
+    said = str(value).lower()
+    if said in _ON or said == "1.0":
+        return True
+    if said not in _OFF and said != "0.0":
+        ignored.append(f"{key}: {value!r} is neither on nor off")
+    return False
+
+
 def _value(text: str) -> Any:
-    if text.lower() in ("1", "true", "yes", "on", "t", "y"):
+    if text.lower() in _ON:
         return True
     try:
         return json.loads(text)
@@ -161,9 +186,12 @@ def _value(text: str) -> Any:
         return text
 
 
-def _usable(patterns: Mapping[str, Any], ignored: list[str]) -> dict[str, str]:
+def _usable(patterns: object, ignored: list[str]) -> dict[str, str]:
     kept: dict[str, str] = {}
-    if not patterns:
+    if patterns is None or patterns == {}:
+        return kept
+    if not isinstance(patterns, dict):
+        ignored.append("ingest.redact_patterns is no table")
         return kept
     from pipeline.patterns import checked
 
