@@ -79,6 +79,14 @@ def test_the_sections_and_their_sizes() -> None:
     assert found[1].size == len(retention)
 
 
+def test_a_heading_that_ends_in_a_number_can_be_asked_for() -> None:
+    """Though another one is asked for by that number."""
+    page = parse("## D\n\none\n\n## D\n\ntwo\n\n## D~2\n\nthree\n")
+    anchors = [part.anchor for part in sections(page)]
+    assert anchors == ["D", "D~2", "D~2~2"]
+    assert [told(page, section(page, one))[-3:] for one in anchors] == ["one", "two", "ree"]
+
+
 @pytest.mark.parametrize(
     ("anchor", "begins"),
     [

@@ -334,6 +334,14 @@ def test_no_link_leads_out_of_the_vault(config: Config, tmp_path: Path) -> None:
     assert not found(config, "pelican")
 
 
+@pytest.mark.parametrize("text", ["", "\n\n", "# Pelican\n", "---\ntags: [x]\n---\n"])
+def test_a_page_without_text_is_found_by_its_name(config: Config, text: str) -> None:
+    """Somebody just made it; nor does it keep the others from being found."""
+    article(config, "Pelican", text)
+    assert [hit.article for hit in found(config, "pelican")] == ["Pelican"]
+    assert found(config, "zstd")
+
+
 def test_a_footnote_with_a_day_that_is_none(config: Config) -> None:
     """Somebody changed it by hand; the section is found all the same."""
     article(

@@ -69,6 +69,7 @@ def sections(page: Page) -> list[Section]:
     lead_end = heads[0].index if heads else len(page.blocks)
     if any(block.kind is not Kind.BLANK for block in page.blocks[after:lead_end]):
         found.append(_section(page, "", 0, "", after, lead_end))
+    taken: set[str] = set()
     seen = {"": 1}  # that is the lead's, also where a heading says nothing
     for number, head in enumerate(heads, 1):
         last = next(
@@ -77,6 +78,9 @@ def sections(page: Page) -> list[Section]:
         )
         times = seen[head.heading_text] = seen.get(head.heading_text, 0) + 1
         anchor = head.heading_text if times == 1 else f"{head.heading_text}~{times}"
+        while anchor in taken:  # a heading may itself end in such a number
+            anchor += "~2"
+        taken.add(anchor)
         found.append(
             _section(page, head.heading_text, head.heading_level, anchor, head.index, last)
         )

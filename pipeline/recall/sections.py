@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
 
 from pipeline.entries import entry_of
 from pipeline.footnotes import citations
@@ -59,7 +59,7 @@ def article_of(stem: str, text: str) -> Article:
 
 def _parts(page: Page, found: Sequence[Section]) -> Iterator[Part]:
     known = citations(page)
-    ends = [after.first for _, after in pairwise(found)] + [len(page.blocks)]
+    ends = [*(after.first for after in found[1:]), len(page.blocks)][: len(found)]
     above: list[Section] = []
     for one, end in zip(found, ends, strict=True):
         above = [other for other in above if other.level < one.level] if one.level else []
@@ -92,19 +92,22 @@ def _lines(block: Block, known: dict[str, Citation]) -> Iterator[Line]:
         for sentence in block.sentences:
             yield Line(sentence.text, _cited(sentence.marks, known))
         return
+    marks = sorted((token.start, token.label) for token in block.inlines if token.kind == "mark")
     for first, last in spans(block):
         start = first
         for raw in block.raw[first:last].splitlines(keepends=True):
             end = start + len(raw)
             # a line without a mark rests on what is cited in the rest of its item, row or quote
-            labels = _marked(block, start, end) or _marked(block, first, last)
+            labels = _between(marks, start, end) or _between(marks, first, last)
             start = end
             if text := reading(raw):
                 yield Line(text, _cited(labels, known))
 
 
-def _marked(block: Block, start: int, end: int) -> list[str]:
-    return [t.label for t in block.inlines if t.kind == "mark" and start <= t.start < end]
+def _between(marks: Sequence[tuple[int, str]], start: int, end: int) -> list[str]:
+    """The labels of the marks there; of a long table few of all are looked at."""
+    first, last = bisect_left(marks, (start, "")), bisect_left(marks, (end, ""))
+    return [label for _, label in marks[first:last]]
 
 
 def _cited(labels: Sequence[str], known: dict[str, Citation]) -> tuple[tuple[str, int, int], ...]:
