@@ -466,6 +466,27 @@ def test_a_lost_or_damaged_index_is_made_anew(config: Config, left: bytes | None
     assert found(config, "zstd") == before
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE files SET digest = CAST(x'ff41' AS TEXT)",
+        "UPDATE sections SET lines = CAST(x'ff41' AS TEXT)",
+        "UPDATE sections SET lines = '['",
+        "DROP TABLE sections_fts",
+        "DROP TABLE files",
+    ],
+)
+def test_damage_in_the_index_that_is_not_called_so_is_got_over(config: Config, damage: str) -> None:
+    """As of a disk that turned some bits: the store is not blamed for it."""
+    before = found(config, "zstd")
+    index = sqlite3.connect(config.cache_dir / NAME)
+    index.execute(damage)
+    index.commit()
+    index.close()
+    assert found(config, "zstd") == before
+    assert found(config, "zstd") == before
+
+
 def test_where_no_index_can_be_written_the_search_is_the_same(config: Config) -> None:
     """A folder in the place of the file, as a stand-in for a disk that may not be written."""
     (config.cache_dir / NAME).mkdir()

@@ -97,8 +97,13 @@ class SectionIndex:
                 if again:
                     break
                 self.drop(damaged=not isinstance(error, sqlite3.OperationalError))
-        self._connection = self._in_memory()
-        self._update(self._connection)
+        try:
+            self._connection = self._in_memory()
+            self._update(self._connection)
+        except sqlite3.Error:  # damage that is not called so, and is in the copy too
+            self.drop(damaged=True)
+            self._connection = self._in_memory()
+            self._update(self._connection)
         return self._connection
 
     def drop(self, *, damaged: bool) -> None:
@@ -292,7 +297,9 @@ class SectionIndex:
                 continue
             connection.execute("DELETE FROM sections_fts WHERE rowid = ?", (row,))
             connection.execute("DELETE FROM sections WHERE id = ?", (row,))
-        for digest in rows.keys() - kept:
+        for digest in rows:  # in the page's order: of hits that are worth the same it decides
+            if digest in kept:
+                continue
             ordinal, anchor, headings, lines, day, *indexed = rows[digest]
             row = connection.execute(
                 """INSERT INTO sections (path, ordinal, anchor, headings, lines, day, digest)

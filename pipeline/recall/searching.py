@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from pipeline.recall.marking import MARKS, Marker, Span, best_line, snippet
 from pipeline.recall.slips import mended
 from pipeline.recall.terms import Term, terms
 from pipeline.redact import redact
+from pipeline.sqlite import is_busy
 
 __all__ = ["MARKS", "PLACES", "Filters", "Hit", "search"]
 
@@ -80,8 +82,8 @@ def search(lib: Library, query: str, filters: Filters, limit: int) -> list[Hit]:
         lib.sections.fresh()
         try:
             return _search(lib, wanted, filters, limit)
-        except sqlite3.DatabaseError as error:
-            if again or isinstance(error, sqlite3.OperationalError):
+        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
+            if again or (isinstance(error, sqlite3.Error) and is_busy(error)):
                 raise StoreFault(
                     f"the search failed: {error}",
                     mend="`memory doctor` says what is wrong with the store",
