@@ -587,6 +587,35 @@ def test_a_topic_named_after_it_goes_too(hangar: Config) -> None:
     assert "Harbor project" in buckets_page(hangar).read_text()
 
 
+@pytest.mark.parametrize(
+    "decided",
+    [
+        ["merge", "Zeppelin hangar of Otto Brandt", "Harbor project"],
+        ["split", "Zeppelin hangar of Otto Brandt", "Lease", "--match", "leased", "--yes"],
+    ],
+)
+def test_a_topic_that_was_emptied_goes_with_what_it_was_named_after(
+    hangar: Config, decided: list[str]
+) -> None:
+    """Its chunk is another topic's by then, and its row would come back if the user deleted it."""
+    memory("buckets", *decided)
+    memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", code=9)
+    for name, data in {**owned(hangar), **files(hangar.vault)}.items():
+        assert b"Brandt" not in data, name
+    assert_silent(hangar, at=2 * DAY)
+
+
+def test_an_emptied_topic_that_others_speak_of_stays(hangar: Config, home: Path) -> None:
+    """What the user wants of it still holds for what is said elsewhere."""
+    said = [("user", "Otto told me that the Zeppelin hangar of Otto Brandt has a new roof.")]
+    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193cbb", NIGHT, said)
+    run_night(hangar, at=NIGHT + DAY + DAY / 2)
+    memory("buckets", "merge", "Zeppelin hangar of Otto Brandt", "Harbor project")
+    memory("forget", "--match", "leased until", "--from-articles", "--yes", code=9)
+    (row,) = [r for r in buckets_page(hangar).read_text().splitlines() if "| Zeppelin" in r]
+    assert row.endswith("| → Harbor project |")
+
+
 def test_a_topic_that_the_user_wrote_of_keeps_its_row(hangar: Config) -> None:
     """Their words stay, and are named; without --from-articles every row does."""
     page = buckets_page(hangar)

@@ -12,6 +12,7 @@ from typing import Any
 from pipeline.errors import StoreFault
 from pipeline.identity import conv_id
 from pipeline.sqlite import transaction
+from pipeline.store.buckets import normalised
 from pipeline.store.times import to_text
 
 _MANY = 500  # parameters of one statement; SQLite allows 999 at least
@@ -93,14 +94,35 @@ class Forgetting:
         ]
 
     def topics_of(self, convs: Collection[str]) -> frozenset[str]:
-        """Buckets without an article in which there is nothing but these conversations."""
+        """Buckets without an article in which there is nothing but these conversations.
+
+        Also those without a chunk, as after a merge or a split, of which only these speak by name.
+        """
         rows = self._connection.execute(
             """SELECT bucket, conv FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
                JOIN buckets ON buckets.name = bucket
                WHERE article = '' AND state = 'captured'"""
         ).fetchall()
         others = {row["bucket"] for row in rows if row["conv"] not in convs}
-        return frozenset(row["bucket"] for row in rows) - others
+        own = frozenset(row["bucket"] for row in rows) - others
+        return own | self._spoken_of_only_in(convs)
+
+    def _spoken_of_only_in(self, convs: Collection[str]) -> frozenset[str]:
+        """Of the buckets that hold nothing: no chunk tells any more what they were named after."""
+        rows = self._connection.execute(
+            """SELECT name FROM buckets
+               WHERE article = '' AND state IN ('captured', 'merged')
+                 AND NOT EXISTS (SELECT 1 FROM chunk_buckets WHERE bucket = name)"""
+        )
+        names = {row["name"]: normalised(row["name"]) for row in rows}
+        if not names:
+            return frozenset()
+        said = [normalised(text) for text in self.texts(sorted(convs))]
+        names = {name: words for name, words in names.items() if any(words in s for s in said)}
+        for text in self.other_texts(convs) if names else ():
+            heard = normalised(text)
+            names = {name: words for name, words in names.items() if words not in heard}
+        return frozenset(names)
 
     def texts(self, convs: Sequence[str]) -> list[str]:
         """Every text that is of these conversations or was made of them alone."""
