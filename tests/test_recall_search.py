@@ -17,6 +17,7 @@ from pipeline.recall.index import NAME
 from pipeline.recall.library import library
 from pipeline.recall.searching import Filters, search
 from pipeline.records import Assignment, Bucket, BucketState
+from pipeline.store import Store
 from tests.support_recall import article, claimed, found, meta, places, store
 from tests.support_store import fill
 
@@ -299,6 +300,29 @@ def test_an_item_or_a_quote_is_hidden_as_one(config: Config) -> None:
         opened.forgetting.begin(["1a2b3c4d"], datetime(2026, 1, 1, tzinfo=UTC))
     (hit,) = found(config, "ferry late nine", places=("articles",))
     assert hit.snippet == "- The «ferry» is green."
+
+
+def test_an_article_headed_by_a_topic_to_ignore_is_not_given(config: Config) -> None:
+    """Though its frontmatter calls it otherwise; nor where the list has signs around the name."""
+    article(config, "Rooms", "---\ntitle: Rooms\n---\n# Zebra farm\n\n## Part\n\nA pelican.\n")
+    assert found(config, "pelican")
+    meta(config, "Topics_to_Ignore.md", "# Topics\n\n- `zebra farm`\n")
+    assert not found(config, "pelican")
+
+
+def test_a_store_whose_newest_cannot_be_read_tells_nothing(config: Config) -> None:
+    """It may be what was forgotten; as on a disk that is only read, after a crash."""
+    opened = Store(config.store_path)
+    opened.forgetting.begin(["1a2b3c4d"], datetime(2026, 1, 1, tzinfo=UTC))
+    files = [config.store_path, config.cache_dir / "memory.sqlite-wal"]
+    crashed = [file.read_bytes() for file in files]
+    opened.close()
+    for file, content in zip(files, crashed, strict=True):
+        file.write_bytes(content)
+    beside = config.cache_dir / "memory.sqlite-shm"
+    beside.symlink_to(config.cache_dir / "gone" / "file")  # as where it cannot be made
+    with pytest.raises(StoreFault, match="unable to open"):
+        found(config, "zstd")
 
 
 def test_the_title_of_a_conversation_does_not_name_a_topic_to_ignore(config: Config) -> None:

@@ -93,6 +93,8 @@ def _looked_at(path: Path) -> sqlite3.Connection | None:
     None for one without tables.
     """
     for mode in ("mode=rw", "mode=ro&immutable=1"):
+        if "immutable" in mode and _has_more(path.with_name(f"{path.name}-wal")):
+            break
         # not mode=ro alone, which leaves the files of the WAL behind
         found = sqlite3.connect(f"{path.as_uri()}?{mode}", uri=True, timeout=_PATIENCE)
         try:
@@ -112,3 +114,11 @@ def _looked_at(path: Path) -> sqlite3.Connection | None:
             return None
         return found
     raise sqlite3.OperationalError("unable to open the file")
+
+
+def _has_more(wal: Path) -> bool:
+    """Whether the newest stands there, which `immutable` passes over, as what is forgotten."""
+    try:
+        return wal.stat().st_size > 0
+    except OSError:
+        return False

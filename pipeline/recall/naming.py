@@ -169,4 +169,4 @@ def _is_apart(sign: str) -> bool:
     if sign in "+#":
         return False
     category = unicodedata.category(sign)
-    return category[0] in "PZC" or sign == "_"
+    return category[0] in "PZC" or sign in "_`"

@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article as it is searched."""
+    """An article as it is searched. aliases: its first heading too, where that is another name."""
 
     title: str
     aliases: tuple[str, ...]
@@ -54,7 +54,9 @@ def article_of(stem: str, text: str) -> Article:
     parts = [part for part in _parts(page, found) if part.lines or not part.anchor]
     if not any(not part.anchor for part in parts):
         parts.insert(0, Part("", (), (), ""))
-    return Article(entry.title, entry.aliases, tuple(parts))
+    headed = page.title.heading_text if page.title else ""
+    also = () if headed in ("", entry.title, *entry.aliases) else (headed,)
+    return Article(entry.title, (*entry.aliases, *also), tuple(parts))
 
 
 def _parts(page: Page, found: Sequence[Section]) -> Iterator[Part]:
