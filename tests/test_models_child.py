@@ -119,6 +119,29 @@ def test_a_hung_model_is_ended(made: Made) -> None:
     assert processes() == []
 
 
+def test_one_that_does_not_even_listen_is_ended(
+    made: Made, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A stopped process takes no request larger than the system holds for it: no endless wait."""
+    model = made(silence=1.5)
+    assert model.count("warm") == 1
+    (child,) = processes()
+    child.suspend()
+    rescue = Timer(20, child.kill)  # else this test itself might never end
+    rescue.start()
+    ((other, batch),) = say(model, "word " * 500_000)
+    rescue.cancel()
+    assert other != child.pid and batch == 4
+    assert "gave no sign of life for 1.5 s on label" in caplog.text
+
+
+def test_a_large_request_and_reply_cross_over(made: Made) -> None:
+    """Larger than any buffer between the two, in both directions."""
+    long = "a" * 5_000_000
+    (choice,) = made().choose([Ask("s", long, options=(long, "b"))], stage="s", purpose="p")
+    assert choice.best == long
+
+
 def test_a_slow_model_is_left_at_work(made: Made) -> None:
     """What takes longer than the time allowed, but goes on step by step, is waited for."""
     model = made(silence=3.0)

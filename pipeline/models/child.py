@@ -10,6 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -167,6 +169,7 @@ class _Worker:
         self._born = time.monotonic()
         self.idle = True  # False for good when a call was left by an exception: its answer may come
         self._line, theirs = Pipe()
+        _bound(self._line.fileno(), silence)
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "pipeline.models.worker", str(theirs.fileno())],
@@ -209,17 +212,22 @@ class _Worker:
     def _heard(self) -> Message:
         with self._there():
             if not self._line.poll(self._silence):
-                raise _Gone(f"gave no sign of life for {self._silence:g} s")
+                raise _Gone(self._silent())
             message: Message = self._line.recv()
             return message
 
     @contextmanager
     def _there(self) -> Iterator[None]:
-        """Raise _Gone when the process ends meanwhile."""
+        """Raise _Gone when the process ends or stands still meanwhile."""
         try:
             yield
+        except BlockingIOError as error:  # it neither reads nor writes on in the midst of a message
+            raise _Gone(self._silent()) from error
         except (EOFError, OSError) as error:
             raise _Gone(self._ending()) from error
+
+    def _silent(self) -> str:
+        return f"gave no sign of life for {self._silence:g} s"
 
     def end(self) -> None:
         """Kill it and wait until it is gone."""
@@ -236,6 +244,19 @@ class _Worker:
         if code < 0:
             return f"was ended by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
+
+
+def _bound(handle: int, seconds: float) -> None:
+    """Let no read or write of this socket wait longer: BlockingIOError tells of it.
+
+    A request is larger than what the system holds back for a process that does not listen yet, so
+    that a run would wait without end for one that hangs while it is loaded.
+    """
+    whole = int(seconds)
+    wait = struct.pack("@ll", whole, int((seconds - whole) * 1e6))
+    with socket.socket(fileno=os.dup(handle)) as ours:
+        for way in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            ours.setsockopt(socket.SOL_SOCKET, way, wait)
 
 
 def _import_path() -> str:
