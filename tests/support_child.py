@@ -16,6 +16,7 @@ from tests.doubles import CannedModel
 from tests.support_night import Script
 
 DIES, DIES_ONCE, HANGS, POOR, BROKEN, SLOW = "DIES", "DIES1", "HANGS", "POOR", "BROKEN", "SLOW"
+CHATTY = "CHATTY"
 
 
 class Moody:
@@ -71,6 +72,9 @@ def misbehave(prompt: str, folder: Path, beat: Callable[[], None]) -> None:
             beat()
     if POOR in said:
         raise OutOfMemory("One request is too much.", mend="Take less.")
+    if CHATTY in said:
+        print("a line of a library", flush=True)
+        logging.getLogger("moody").warning("%d tokens", "many")
     if BROKEN in said:
         logging.getLogger("moody").warning("about to break")
         raise KeyError("what")

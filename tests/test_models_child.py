@@ -23,7 +23,7 @@ from pipeline.models import Ask
 from pipeline.models.child import ChildModel
 from pipeline.models.mlx import MlxModel
 from pipeline.records import Call
-from tests.support_child import BROKEN, DIES, DIES_ONCE, HANGS, POOR, SLOW, Moody
+from tests.support_child import BROKEN, CHATTY, DIES, DIES_ONCE, HANGS, POOR, SLOW, Moody
 
 ROOT = Path(__file__).parents[1]
 Made = Callable[..., ChildModel]
@@ -161,6 +161,14 @@ def test_faults_cross_over(made: Made, caplog: pytest.LogCaptureFixture) -> None
     assert ("moody", logging.WARNING, "about to break") in caplog.record_tuples
     (one,) = processes()
     assert say(model, "fine") == [(one.pid, 8)]
+
+
+def test_what_libraries_say_harms_nothing(made: Made, capfd: pytest.CaptureFixture[str]) -> None:
+    """Not on the standard output, which may be JSON; a broken line of a log fails no job."""
+    model = made()
+    assert say(model, CHATTY)[0][1] == 8
+    said, _ = capfd.readouterr()
+    assert said == ""
 
 
 def test_it_makes_way_for_a_new_process(made: Made) -> None:

@@ -101,7 +101,12 @@ class _Forwarding(logging.Handler):
         self._tell = tell
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._tell(Logged(record.name, record.levelno, self.format(record)))
+        try:
+            said = self.format(record)
+        except Exception:  # a library's slip in a line of its log is not what the job fails for
+            self.handleError(record)
+            return
+        self._tell(Logged(record.name, record.levelno, said))
 
 
 if __name__ == "__main__":
