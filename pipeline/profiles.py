@@ -105,10 +105,7 @@ class Profiles:
             known = derived.all(kind)
         else:
             known = {name: kept for name in texts if (kept := derived.get(kind, name))}
-        digests = {
-            name: hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-            for name, text in texts.items()
-        }
+        digests = {name: _digest(text) for name, text in texts.items()}
         stale = [n for n, digest in digests.items() if n not in known or known[n].digest != digest]
         if stale:
             fresh = self._embed([texts[name] for name in stale]).astype(np.float16)
