@@ -372,6 +372,20 @@ def test_a_topic_that_is_set_aside_is_not_told() -> None:
         assert [card.stem for card in here.cards] == ["Plain notes"]
 
 
+def test_the_article_of_a_topic_merged_into_an_ignored_one_is_not_told() -> None:
+    """Over several steps too."""
+    config = small_vault()
+    store = small_store(config)
+    store.buckets.save(Bucket("c", state=BucketState.IGNORED), NOW)
+    for name, into, stem in (("b", "c", ""), ("a", "b", "Harbor importer")):
+        store.buckets.save(Bucket(name, stem, state=BucketState.MERGED, merged_into=into), NOW)
+    store.close()
+    rows = "| x | Lantern | → y |\n| y | | → z |\n| z | | ignored |\n"
+    write_meta(config, "Buckets.md", f"| bucket | article | state |\n|---|---|---|\n{rows}")
+    with shelf(config) as here:
+        assert [card.stem for card in here.cards] == ["Plain notes"]
+
+
 def test_a_store_that_cannot_be_read_tells_nothing() -> None:
     """Without it nobody knows what is forgotten: a fault, not the page."""
     config = small_vault()

@@ -232,6 +232,23 @@ def test_an_ignored_topic_is_never_given(config: Config) -> None:
     assert not found(config, "zstd archive.py packs", places=("claims", "conversations"))
 
 
+def test_what_was_merged_into_an_ignored_topic_is_not_given(config: Config) -> None:
+    """Over several steps too, by the store or by the page."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    page = "| bucket | state |\n|---|---|\n"
+    meta(config, "Buckets.md", f"{page}| Harbor project | → B |\n| B | → C |\n| C | ignored |\n")
+    assert not found(config, "zstd", places=("claims", "conversations"))
+    (config.vault / "Meta" / "Buckets.md").unlink()
+    with store(config) as opened:
+        for name, into in (("Harbor project", "B"), ("B", "C")):
+            opened.buckets.save(Bucket(name, state=BucketState.MERGED, merged_into=into), at)
+        opened.buckets.save(Bucket("C", "Harbor importer"), at)
+    assert found(config, "zstd", places=("claims", "conversations"))
+    with store(config) as opened:
+        opened.buckets.save(Bucket("C", "Harbor importer", state=BucketState.IGNORED), at)
+    assert not found(config, "zstd")
+
+
 def test_a_listed_topic_is_never_given(config: Config) -> None:
     """What speaks of it, all of the chunk it stands in, and articles and sections called so."""
     with store(config) as opened:

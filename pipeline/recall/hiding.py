@@ -105,10 +105,12 @@ class Hiding:
 
     @cached_property
     def _ignored(self) -> list[str]:
-        names = [*self._topics, *self._library.sections.listed_in(_BUCKETS, _set_aside)]
+        names = [*self._topics, *self._library.sections.listed_in(_BUCKETS, set_aside)]
         rows = self._rows(
-            """SELECT name, article FROM buckets WHERE state = 'ignored' OR merged_into IN
-               (SELECT name FROM buckets WHERE state = 'ignored')"""
+            """WITH RECURSIVE aside (name) AS (
+                   SELECT name FROM buckets WHERE state = 'ignored'
+                   UNION SELECT b.name FROM buckets AS b JOIN aside ON b.merged_into = aside.name
+               ) SELECT name, article FROM buckets WHERE name IN (SELECT name FROM aside)"""
         )
         return [name for name in (*names, *(one for row in rows for one in row)) if name]
 
@@ -129,11 +131,15 @@ def _listed(text: str) -> list[str]:
     return list_items(text)
 
 
-def _set_aside(text: str) -> list[str]:
+def set_aside(text: str) -> list[str]:
+    """Names and articles of the topics that Buckets.md sets aside, those merged into them too."""
     if "ignore" not in text.casefold():  # it may be long, and few set anything aside
         return []
     from pipeline.buckets_page import read_buckets
     from pipeline.records import BucketState
 
-    rows = [row for row in read_buckets(text).rows if row.state is BucketState.IGNORED]
-    return [name for row in rows for name in (row.name, row.article or "") if name]
+    rows = read_buckets(text).rows
+    aside = {row.name for row in rows if row.state is BucketState.IGNORED}
+    while more := {row.name for row in rows if row.merged_into in aside} - aside:
+        aside |= more
+    return [name for row in rows if row.name in aside for name in (row.name, row.article) if name]

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipeline.buckets_page import read_buckets
 from pipeline.footnotes import citations, parse_citation
 from pipeline.markdown import Block, Kind, Page, list_items, parse
+from pipeline.recall.hiding import set_aside
 from pipeline.recall.library import Library
 from pipeline.recall.naming import key
 from pipeline.records import BucketState, Citation
@@ -55,16 +55,14 @@ class Withholding:
     def _ignored(self) -> frozenset[str]:
         """Keys of the topics: those on the Meta page, and buckets that are set aside."""
         names = list_items(self.library.vault.meta("Topics_to_Ignore.md"))
-        rows = self.library.vault.meta("Buckets.md")
-        if "ignore" in rows.casefold():  # it may be long, and few set anything aside
-            for row in read_buckets(rows).rows:
-                if row.state is BucketState.IGNORED:
-                    names += [row.name, *filter(None, (row.article,))]
+        names += set_aside(self.library.vault.meta("Buckets.md"))
         if self.library.store is not None:
             buckets = Buckets(self.library.store).all()
             aside = {b.name for b in buckets if b.state is BucketState.IGNORED}
+            while more := {b.name for b in buckets if b.merged_into in aside} - aside:
+                aside |= more
             for bucket in buckets:
-                if bucket.name in aside or bucket.merged_into in aside:
+                if bucket.name in aside:
                     names += [bucket.name, *filter(None, (bucket.article,))]
         return frozenset(map(key, names))
 
