@@ -36,7 +36,10 @@ _LOG = logging.getLogger(__name__)
 def main(handle: int) -> None:
     """Work for the other end of the socket until it closes."""
     line = Connection(handle)
-    setup: Setup = line.recv()
+    try:
+        setup: Setup = line.recv()
+    except (EOFError, OSError):
+        return  # the run was stopped in the very moment it started this process
     tell = _telling(line)
     logging.getLogger().addHandler(_Forwarding(tell))
     logging.getLogger().setLevel(setup.level)
