@@ -175,7 +175,7 @@ def _split(raw: str, file: Traversable) -> tuple[str, str]:
 def _settings(head: str, file: Traversable) -> dict[str, object]:
     try:
         settings = YAML(typ="safe", pure=True).load(head)
-    except YAMLError as error:
+    except (YAMLError, ValueError) as error:  # the latter for a date that is in no calendar
         raise ConfigFault(f"{file} has front matter that is no YAML: {error}") from error
     settings = {} if settings is None else settings
     if not isinstance(settings, dict):

@@ -289,6 +289,7 @@ def test_an_unknown_name_is_a_fault(shipped: Prompts) -> None:
         ("---\nregex: a\n---\n## system\nS\n## user\nU\n", "max_tokens"),
         ("---\nregex: a\nschema: b\n---\n## system\nS\n## user\nU\n", "both"),
         ("---\nmax_tokens: 3\nschema: no.json\n---\n## system\nS\n## user\nU\n", "no.json"),
+        ("---\ncut: 2026-13-01\n---\n## system\nS\n## user\nU\n", "no YAML"),
         ("---\n{}\n---\n## user\nU\n", "parts"),
         ("---\n{}\n---\n## system\nS\n## example user\nE\n## user\nU\n", "parts"),
         ("---\n{}\n---\n## system\nS\n## user\nU\n## user\nU\n", "parts"),
