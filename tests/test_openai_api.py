@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pipeline.errors import InvalidReply, ModelFault, OutOfMemory, PromptTooLong
 from pipeline.models import Ask, Grammar, Model
 from pipeline.models.address import address
-from pipeline.models.completions import parsed
+from pipeline.models.completions import body, parsed
 from pipeline.models.openai_api import ServedModel
 from pipeline.models.server import Refused, Server
 from pipeline.models.weighing import Listed, probabilities, weigh
@@ -114,6 +114,11 @@ def test_sampling_sends_each_asks_own_seed() -> None:
         with pytest.raises(ValueError, match="seed"):
             write(model, [ASK], temperature=0.7)
     assert [(body["temperature"], body["seed"]) for body in place.asked] == [(0.7, 5), (0.7, 6)]
+
+
+def test_no_temperature_is_sent_that_the_api_refuses() -> None:
+    """It takes 2 at most; tries again of a prompt that is warm already would go beyond."""
+    assert body("m", ASK, max_tokens=9, temperature=2.6, seed=3)["temperature"] == 2.0
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pipeline.models import Ask, Grammar
 from pipeline.models.weighing import Listed
 
 _LISTED = 10  # tokens asked for at each place; some servers list no more than 11
+_HOTTEST = 2.0  # temperature; the API refuses more, which a prompt of the user's may come to
 _BYTES_PER_TOKEN = 3  # rather few, so that an estimate is rather too high than too low
 
 # By these a chat template tells turns apart. The server's tokenizer may take them for such wherever
@@ -61,7 +62,7 @@ def body(
             for role, text in (*turns, ("user", ask.prompt))
         ],
         "max_tokens": max_tokens,
-        "temperature": temperature,
+        "temperature": min(temperature, _HOTTEST),
         # thinking would come before the reply, and eat its tokens
         "chat_template_kwargs": {"enable_thinking": False},
     }
