@@ -68,6 +68,7 @@ class ClusterPolicy(Table):
     """Table [cluster]."""
 
     accept: Share
+    sure_from: Count
     reject: Share
     candidates: Count
     buckets_per_chunk: Count

@@ -94,7 +94,8 @@ def _route(
 ) -> Routed:
     policy = desk.policy.cluster
     shown = ranked[: min(policy.candidates, len(_LETTERS))]
-    if shown and shown[0][1] >= policy.accept:
+    # how near is near is learnt from the topics; with few of them likeness is overrated
+    if shown and shown[0][1] >= policy.accept and len(profiles.buckets) >= policy.sure_from:
         return _to([shown[0]], chunk)
     if shown:
         candidates = [bucket for bucket, _ in shown]

@@ -200,7 +200,8 @@ def test_nobody_has_to_listen(vault: Path, closed: str, form: list[str]) -> None
         )
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
-    assert json.loads(memory("status", "--json").stdout)["counts"]["chunks"] == 4
+    counts = json.loads(memory("status", "--json").stdout)["counts"]
+    assert counts["conversations"] == 4 <= counts["chunks"]  # none is without a chunk
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from pipeline.review.addressing import readdress
 from pipeline.store.holds import Hold
 from pipeline.store.ledger import PageFile
 from pipeline.surgery import apply
+from pipeline.topics.obeying import refresh_page
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def accept(holds: Sequence[Hold], reviewer: Reviewer) -> list[Decided]:
         lines = [change_line(c, reviewer.press.store, reviewer.zone) for c in changes]
         summary = f"{counted(len(written), 'held draft')} accepted by you"
         reviewer.tell(summary, lines, run=written[-1].hold.run, all_changes=True)
+        refresh_page(reviewer.press, at=reviewer.now())
     return decided
 
 

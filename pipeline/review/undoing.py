@@ -19,6 +19,7 @@ from pipeline.publish import digest, publish
 from pipeline.review import Reviewer
 from pipeline.review.merging import without
 from pipeline.store.ledger import Folding, PageFile
+from pipeline.topics.obeying import refresh_page
 from pipeline.vault import ChangedUnderneath
 
 _ARTICLES, _TALK = "articles/", "Talk/"
@@ -68,6 +69,7 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
                     reviewer.press.store.holds.object(now_called, reason, reviewer.now())
         summary = f"{counted(len(taken), 'page')} of run {run} taken back by you"
         reviewer.tell(summary, [_line(page, reason) for page in taken], run=run)
+        refresh_page(reviewer.press, at=reviewer.now())
     return run, done
 
 

@@ -67,6 +67,22 @@ def page_now(press: Press) -> str:
     return up_to_date(text, listing, press.store.buckets.all(), stems)
 
 
+def refresh_page(press: Press, *, at: datetime) -> None:
+    """Bring the page up to date after the user decided about articles: who has one still.
+
+    Left to the night, a night without news would change something. A page that is to be left alone
+    is.
+    """
+    # before it is read: what the user saves in between must not be overwritten
+    known = press.vault.hash(PAGE)
+    after = page_now(press)
+    if after != _text(press):
+        what = "what has an article"
+        trailers = {"Topics": what, "At": at.isoformat()}
+        with suppress(ChangedUnderneath):
+            publish_page(press, after, known, f"buckets: {what}", run="", at=at, trailers=trailers)
+
+
 def publish_page(
     press: Press,
     after: str,
