@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pipeline.likeness import Piece, Spread, Topics, Vocabulary, share
+from pipeline.store import Store
+from tests.support_night import CONVERSATIONS, NIGHT, make_vault, run_night, write_session
 
 _DIMENSIONS = 32
 
@@ -116,3 +121,19 @@ def test_a_share_is_a_probability(leaning: float) -> None:
     """Whatever the odds, between 0 and 1, and a half where they are even."""
     assert 0 < share(leaning) < 1
     assert share(0.0) == 0.5
+
+
+def test_in_a_young_wiki_the_model_is_asked(home: Path) -> None:
+    """With one topic known, another one's words in the same project are not filed there unasked."""
+    config = make_vault()
+    harbor, lantern = CONVERSATIONS[1], CONVERSATIONS[2]
+    write_session(home, *harbor)
+    run_night(config)
+    write_session(home, *lantern)
+    night = run_night(config, at=NIGHT + timedelta(days=1))
+    asked = [one.ask for one in night.model.asked if one.purpose == "cluster/route"]
+    assert asked and all("Harbor project" in ask.prompt for ask in asked)
+    store = Store(config.store_path)
+    names = {bucket.name for bucket in store.buckets.all()}
+    store.close()
+    assert names == {"Harbor project", "Lantern project"}
