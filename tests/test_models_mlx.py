@@ -113,6 +113,17 @@ def test_a_json_grammar_binds_every_row_of_a_batch(smollm: MlxModel) -> None:
         assert isinstance(value["sure"], bool)
 
 
+def test_a_reply_ends_where_the_grammar_lets_it_and_not_before(smollm: MlxModel) -> None:
+    """The end token counts only once the grammar is satisfied; at the cap it was not."""
+    ask = Ask(SYSTEM, "Say yes.")
+    grammar = Grammar("regex", "yes( and yes){6}")
+    given = {"stage": "s", "purpose": "p", "grammar": grammar}
+    (whole,) = smollm.write([ask], max_tokens=60, **given)  # type: ignore[arg-type]
+    assert (whole.text, whole.finish) == ("yes" + " and yes" * 6, "stop")
+    (cut,) = smollm.write([ask], max_tokens=5, **given)  # type: ignore[arg-type]
+    assert cut.finish == "length" and whole.text.startswith(cut.text)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_regex_and_lark_grammars_bind_too(smollm: MlxModel, seed: int) -> None:
     """Also when sampling at a high temperature."""
