@@ -186,7 +186,7 @@ def describe(
 
 @app.command()
 def ignore(name: NameArgument, vault: VaultOption = None, as_json: JsonOption = False) -> None:
-    """Write nothing more about a topic. Its article stays as it is; what was said is still found.
+    """Write nothing more about a topic. Its article stays; what was said is kept, and not told.
 
     Example: memory buckets ignore "Topic"
     """

@@ -134,7 +134,7 @@ def describe(name: str, description: str, reviewer: Reviewer) -> Bucket:
 
 
 def ignore(name: str, reviewer: Reviewer) -> Bucket:
-    """Write nothing more about a topic; its article stays as it is, its chunks are still found."""
+    """Write nothing more about a topic; its article stays as it is, its chunks are kept."""
     bucket = _own(name, reviewer)
     after = replace(bucket, state=BucketState.IGNORED)
     return _set(f"{bucket.name} is ignored", bucket, after, "state", reviewer)
