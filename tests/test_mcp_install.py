@@ -20,7 +20,7 @@ from pipeline.cli import app
 from pipeline.errors import ConfigFault
 from pipeline.mcp.clients import installing, uninstalling
 from pipeline.mcp.entries import NAME, with_json, with_toml, without_json, without_toml
-from pipeline.mcp.files import FileChange, put
+from pipeline.user_files import FileChange, put
 
 HERE = Path("settings")
 ENTRY = {"command": "/opt/bin/memory", "args": ["mcp", "--vault", '/a "b"/c\\d']}

@@ -108,7 +108,7 @@ def uninstall(
 
 
 def _change(changes: Plan, dry_run: bool, yes: bool, as_json: bool) -> None:
-    from pipeline.mcp.files import diff, put
+    from pipeline.user_files import diff, put
 
     wanted = [change for change in changes.files if change.before != change.after]
     shown = ["\n".join(diff(change)) for change in wanted]

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.mcp.entries import NAME, Entry, with_json, with_toml, without_json, without_toml
-from pipeline.mcp.files import FileChange, text_of
+from pipeline.user_files import FileChange, text_of
 
 _PROGRAM = "memory"
 _MARK = re.compile(r"\n<!-- nightly-memory (?P<digest>[0-9a-f]{16}) -->\n\Z")

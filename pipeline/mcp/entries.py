@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigFault
-from pipeline.mcp.files import unusable
 from pipeline.project.json_text import parts, with_one_more, without
+from pipeline.user_files import unusable
 
 NAME = "nightly-memory"
 _SERVERS = "mcpServers"

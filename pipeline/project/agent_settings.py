@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import ConfigFault
 from pipeline.project.json_text import parts, with_one_more, without
+from pipeline.user_files import text_of, unusable
 
 PROGRAM = "memory-hook"
 # event: what it is called for, and how many seconds the agent waits
@@ -40,21 +39,18 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
 
     Raises ConfigFault when it is not what Claude Code could read: such a file is not touched.
     """
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
+    text = text_of(path)
+    if text is None:
         return "", {}
-    except (OSError, ValueError) as error:
-        raise _unusable(path, str(error)) from error
     try:
         said = _said(text)
     except ValueError as error:
-        raise _unusable(path, str(error)) from error
+        raise unusable(path, str(error)) from error
     if not isinstance(said, dict) or not isinstance(said.get("hooks", {}), dict):
-        raise _unusable(path, "it does not hold what settings hold")
+        raise unusable(path, "it does not hold what settings hold")
     for event, groups in said.get("hooks", {}).items():
         if not isinstance(groups, list):
-            raise _unusable(path, f"hooks.{event} is no list")
+            raise unusable(path, f"hooks.{event} is no list")
     return text, said
 
 
@@ -84,16 +80,6 @@ def without_ours(text: str, said: Mapping[str, Any]) -> str:
     if not installed(said):
         return text
     return _put(text, said, _without(said))
-
-
-def diff(path: Path, before: str, after: str) -> list[str]:
-    """The change as a unified diff, lines without their ends."""
-    return [
-        line.rstrip("\r\n")
-        for line in unified_diff(
-            before.splitlines(keepends=True), after.splitlines(keepends=True), str(path), str(path)
-        )
-    ]
 
 
 # ------------------------------------------------------------------ what hooks are ours
@@ -207,10 +193,3 @@ def _said(text: str) -> Any:
     """What the text says; some editors put a mark before it."""
     bare = text.removeprefix("\ufeff")
     return json.loads(bare) if bare.strip() else {}
-
-
-def _unusable(path: Path, reason: str) -> ConfigFault:
-    return ConfigFault(
-        f"{path} cannot be changed: {reason}",
-        mend="mend the file, or move it aside, then try again",
-    )

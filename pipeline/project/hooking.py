@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pipeline.errors import ConfigFault
 from pipeline.project import agent_settings, place
 from pipeline.project.call import Answer, Call
 from pipeline.project.vocabulary import AGENTS, HOOK_ACTIONS, HOOK_SCOPES, one_of
+from pipeline.user_files import FileChange, diff, put, text_of
 
 
 def hooks(call: Call) -> Answer:
@@ -33,10 +33,11 @@ def hooks(call: Call) -> Answer:
         after = agent_settings.with_ours(before, said, _command(call))
     else:
         after = agent_settings.without_ours(before, said)
-    change = agent_settings.diff(path, before, after)
+    written = FileChange(path, text_of(path), after)
+    change = diff(written) if after != before else []
     dry = bool(call["dry_run"])
-    if after != before and not dry:
-        _write(path, before, after)
+    if change and not dry:
+        put(written)
     if not change:
         lines = [f"{path}: nothing to change"]
     else:
@@ -63,25 +64,3 @@ def _command(call: Call) -> str:
     if not beside.is_file():
         beside = Path(sys.executable).with_name(agent_settings.PROGRAM)
     return shlex.quote(str(beside)) if beside.is_file() else agent_settings.PROGRAM
-
-
-def _write(path: Path, before: str, after: str) -> None:
-    """Write the file whole, unless it was changed meanwhile; a link stays a link."""
-    target = path.resolve()
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.is_file() else 0o600
-        if not mode & 0o222:
-            raise ConfigFault(f"{path} is read-only", mend="have it writable, then try again")
-        draft.write_bytes(after.encode())
-        draft.chmod(mode)
-        if agent_settings.read(path)[0] != before:
-            raise ConfigFault(f"{path} was changed meanwhile", mend="try again")
-        draft.replace(target)
-    except OSError as error:
-        raise ConfigFault(
-            f"{path} cannot be written: {error.strerror or error}", mend="check its permissions"
-        ) from error
-    finally:
-        draft.unlink(missing_ok=True)

@@ -63,7 +63,7 @@ def put(change: FileChange) -> None:
         mode = target.stat().st_mode & 0o777 if change.before is not None else None
         if mode is not None and not mode & 0o222:
             raise ConfigFault(
-                f"{change.path} is read-only", mend="make it writable, then try again"
+                f"{change.path} is read-only", mend="have it writable, then try again"
             )
         if change.after is None:
             target.unlink()
@@ -72,8 +72,7 @@ def put(change: FileChange) -> None:
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(change.after.encode())
-        if mode is not None:
-            draft.chmod(mode)
+        draft.chmod(0o600 if mode is None else mode)  # settings may come to hold keys
         draft.replace(target)
     except OSError as error:
         raise ConfigFault(
