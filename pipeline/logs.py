@@ -82,15 +82,8 @@ class RunLog:
         """A line with the time before it, without secrets; further lines of it are indented."""
         if self._file < 0:
             return
-        ingest = self._config.ingest
         # as a whole: a private key goes over many lines
-        clean = redact(
-            text,
-            emails=ingest.redact_emails,
-            phones=ingest.redact_phones,
-            payments=ingest.redact_payments,
-            patterns=ingest.redact_patterns,
-        ).text
+        clean = redact(text, **self._config.ingest.redaction).text
         at = datetime.now(UTC).astimezone(self._config.zone).isoformat(" ", "seconds")
         shown = "\n    ".join(_printable(line) for line in clean.splitlines())
         try:

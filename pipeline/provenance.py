@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pipeline.archive import Archive
 from pipeline.errors import ConfigFault
 from pipeline.records import Conversation, Message
+from pipeline.redact import redact
 from pipeline.store import Store
 
 _CITATION = re.compile(
@@ -27,12 +29,19 @@ class Passage:
     cited: frozenset[int]
 
 
-def find(citation: str, context: int, store: Store | None, archive: Archive) -> Passage:
+def find(
+    citation: str,
+    context: int,
+    store: Store | None,
+    archive: Archive,
+    redaction: Mapping[str, Any],
+) -> Passage:
     """What `conv:HASH`, `conv:HASH#12` or `conv:HASH#12-14` cites; messages are counted from 1.
 
     context: so many messages on either side of the cited ones. Without a message number it is the
-    whole conversation. The archive answers for what the store has lost. Raises ConfigFault when
-    the citation cannot be read or names what is not there.
+    whole conversation. The archive answers for what the store has lost. redaction: keyword
+    arguments for `redact`, which looks once more, by the rules in force now. Raises ConfigFault
+    when the citation cannot be read or names what is not there, or what was forgotten.
     """
     found = _CITATION.fullmatch(citation.strip())
     if found is None:
@@ -40,7 +49,7 @@ def find(citation: str, context: int, store: Store | None, archive: Archive) -> 
             f"{citation!r} is no citation",
             mend="write it as it stands in a footnote: conv:HASH, or conv:HASH#MESSAGE",
         )
-    conversation, messages = _read(found["conv"].lower(), store, archive)
+    conversation, messages = _cleaned(*_read(found["conv"].lower(), store, archive), redaction)
     if found["first"] is None:
         return Passage(conversation, tuple(messages), frozenset())
     first, last = int(found["first"]) - 1, int(found["last"] or found["first"]) - 1
@@ -68,7 +77,29 @@ def lines(passage: Passage, when: Sequence[str]) -> list[str]:
     return shown
 
 
+def _cleaned(
+    conversation: Conversation, messages: Sequence[Message], redaction: Mapping[str, Any]
+) -> tuple[Conversation, list[Message]]:
+    def clean(text: str) -> str:
+        return redact(text, **redaction).text
+
+    return replace(conversation, title=clean(conversation.title)), [
+        replace(
+            message,
+            text=clean(message.text),
+            actions=tuple(replace(action, path=clean(action.path)) for action in message.actions),
+        )
+        for message in messages
+    ]
+
+
 def _read(conv: str, store: Store | None, archive: Archive) -> tuple[Conversation, list[Message]]:
+    # what a killed `memory forget` has not taken out yet is there still, and is not told
+    if store is not None and conv in store.forgetting.unfinished():
+        raise ConfigFault(
+            f"conversation conv:{conv} is being forgotten",
+            mend="`memory forget` again takes out what is left of it",
+        )
     known = store.conversations.find(conv) if store else None
     if known is not None and store is not None:
         return known, store.conversations.messages(conv)

@@ -125,6 +125,16 @@ class IngestConfig(Table):
         "nothing at all, or whose search can take far longer than the text is long.",
     )
 
+    @property
+    def redaction(self) -> dict[str, Any]:
+        """What `redact` is told beside the text."""
+        return {
+            "emails": self.redact_emails,
+            "phones": self.redact_phones,
+            "payments": self.redact_payments,
+            "patterns": self.redact_patterns,
+        }
+
 
 class ServerConfig(Table):
     """The server of a model named `openai:NAME`."""

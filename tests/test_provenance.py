@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support_night import make_vault, run_night, write_sessions
+from pipeline.config import config_path, load_config
+from pipeline.store import Store
+from tests.support_night import NIGHT, make_vault, run_night, write_sessions
 
 
 def memory(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -46,6 +49,38 @@ def test_each_footnote_opens_what_it_cites(vault: Path) -> None:
     assert cited["text"] == "The Harbor importer was tested with 12 customers by Amina Okafor."
     shown = memory("source", f"{note[1]}#{note[2]}", "--context", "1").stdout
     assert "> " in shown and "passed the test of Amina Okafor" in shown
+
+
+def test_what_is_opened_is_redacted_by_the_rules_in_force_now(vault: Path) -> None:
+    """A pattern of the user's that came after the conversation was read counts here as well."""
+    page = next((vault / "articles").glob("Harbor*")).read_text()
+    found = re.search(r"`(conv:[0-9a-f]+)`", page)
+    assert found
+    whole = memory("source", found[1], "--json").stdout
+    assert "Harbor" in whole
+    config_path().parent.mkdir(parents=True, exist_ok=True)
+    config_path().write_text('[ingest.redact_patterns]\nboat = "Harbor"\n', encoding="utf-8")
+    for form in ([], ["--json"]):
+        told = memory("source", found[1], *form).stdout
+        assert "Harbor" not in told and "[REDACTED:boat]" in told
+
+
+@pytest.mark.parametrize("left", ["in the store", "in the archive alone"])
+def test_what_is_being_forgotten_is_not_opened(vault: Path, left: str) -> None:
+    """A forgetting that was killed: what is not taken out yet is not told."""
+    page = next((vault / "articles").glob("Harbor*")).read_text()
+    found = re.search(r"`(conv:([0-9a-f]+))`", page)
+    assert found
+    store = Store(load_config().store_path)
+    store.forgetting.begin([found[2]], NIGHT)
+    store.close()
+    if left != "in the store":
+        with sqlite3.connect(load_config().store_path) as raw:
+            raw.execute("DELETE FROM conversations WHERE conv = ?", (found[2],))
+    done = memory("source", found[1])
+    assert (
+        done.returncode == 3 and "is being forgotten" in done.stderr and "Harbor" not in done.stdout
+    )
 
 
 def test_the_archive_answers_when_the_store_is_gone(vault: Path, home: Path) -> None:

@@ -32,7 +32,8 @@ def source(
     config = load_config()
     store = Store(config.store_path) if config.store_path.is_file() else None
     try:
-        passage = find(citation, context, store, Archive(config.archive_dir))
+        archive = Archive(config.archive_dir)
+        passage = find(citation, context, store, archive, config.ingest.redaction)
     finally:
         if store is not None:
             store.close()

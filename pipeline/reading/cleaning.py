@@ -34,15 +34,8 @@ class Cleaner:
         """The text as it may be written; secrets are remembered."""
         if not text:
             return ""
-        settings = self._settings
         plain = storable_text(without_spans(text) if "<" in text else text)
-        done = redact(
-            plain,
-            emails=settings.redact_emails,
-            phones=settings.redact_phones,
-            payments=settings.redact_payments,
-            patterns=settings.redact_patterns,
-        )
+        done = redact(plain, **self._settings.redaction)
         # mostly nothing is found: then it is the same object, and takes no memory twice
         if not done.counts:
             return plain.strip()

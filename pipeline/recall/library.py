@@ -52,14 +52,7 @@ class Library:
 @contextmanager
 def library(config: Config) -> Iterator[Library]:
     """Open what there is; neither a vault nor a store need be there."""
-    ingest = config.ingest
-    redaction = {
-        "emails": ingest.redact_emails,
-        "phones": ingest.redact_phones,
-        "payments": ingest.redact_payments,
-        "patterns": ingest.redact_patterns,
-    }
-    with opened(config.vault, config.cache_dir, redaction, config.zone) as found:
+    with opened(config.vault, config.cache_dir, config.ingest.redaction, config.zone) as found:
         yield found
 
 
