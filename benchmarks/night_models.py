@@ -95,7 +95,7 @@ class Canned:
             text = f"Work on {' '.join(self._news[0].split()[1:3])}"
             if purpose == "synthesize/claims":
                 found = [n for n in self._news if n in ask.prompt]
-                text = json.dumps({"claims": [{"text": n, "kind": "fact"} for n in found]})
+                text = json.dumps({"claims": [f"fact: {n}" for n in found]})
             size = self.count(text)
             self._record(stage, purpose, ask, size)
             replies.append(Reply(text, "stop", self.count(ask.prompt), 0, size, 0.0))

@@ -211,13 +211,16 @@ def _pair(prompt: str, first: str, second: str) -> tuple[str, str]:
 
 
 def _as_claims(claims: Iterable[tuple[str, str]]) -> str:
-    made = [{"text": text, "kind": kind} for text, kind in claims]
-    return json.dumps({"claims": made}, ensure_ascii=False)
+    return _json("claims", [f"{kind}: {text}" for text, kind in claims])
 
 
 def _sentences(notes: Iterable[str]) -> str:
-    made = [{"text": note} for note in notes]
-    return json.dumps({"sentences": made}, ensure_ascii=False)
+    return _json("sentences", list(notes))
+
+
+def _json(name: str, said: list[str]) -> str:
+    """As the grammar has it, without a space."""
+    return json.dumps({name: said}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _swapped(text: str) -> str:

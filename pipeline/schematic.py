@@ -42,8 +42,14 @@ def _form(prompt: Prompt, shipped: Prompt) -> Iterator[str]:
         yield f"its options are {_list(prompt.options)}, not {_list(shipped.options)}"
     if bool(prompt.max_tokens) != bool(shipped.max_tokens):
         yield "max_tokens is missing" if shipped.max_tokens else "a choice has max_tokens"
-    if prompt.grammar is None and shipped.grammar is not None:
-        yield f"it has no {'schema' if shipped.grammar.kind == 'json' else shipped.grammar.kind}"
+    if shipped.grammar is not None:
+        named = "schema" if shipped.grammar.kind == "json" else shipped.grammar.kind
+        if prompt.grammar is None:
+            yield f"it has no {named}"
+        elif not valid(prompt.grammar) and any(
+            fitted(said, prompt.grammar) != said for _, said in shipped.examples
+        ):
+            yield f"its {named} is not of the form that is read, which the shipped examples show"
 
 
 def _answers(prompt: Prompt) -> Iterator[str]:

@@ -55,7 +55,7 @@ def script(stated: list[str]) -> Script:
     """Finds the facts in what it is shown, and nothing else."""
 
     def claims(ask: Ask) -> str:
-        found = [{"text": fact, "kind": "fact"} for fact in stated if fact in ask.prompt]
+        found = [f"fact: {fact}" for fact in stated if fact in ask.prompt]
         return json.dumps({"claims": found[:4]})
 
     return Script(overrides={"synthesize/claims": claims})

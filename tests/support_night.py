@@ -145,10 +145,10 @@ class Script:
             return f"{name} project"
         if purpose == "synthesize/claims":
             found = [c for words, made in self.claims.items() if words in ask.prompt for c in made]
-            return json.dumps({"claims": [{"text": t, "kind": k} for t, k in found]})
+            return json.dumps({"claims": [f"{kind}: {text}" for text, kind in found]})
         assert purpose == "synthesize/compose"
         notes = ask.prompt.partition("Notes:")[2].strip().splitlines()
-        return json.dumps({"sentences": [{"text": note.removeprefix("- ")} for note in notes]})
+        return json.dumps({"sentences": [note.removeprefix("- ") for note in notes]})
 
 
 @dataclass

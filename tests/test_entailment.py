@@ -40,7 +40,7 @@ def claims(model: CannedModel, *, entailment: bool) -> tuple[Claim, ...]:
 
 
 def reply() -> str:
-    return json.dumps({"claims": [{"text": text, "kind": "fact"} for text in CLAIMS]})
+    return json.dumps({"claims": [f"fact: {text}" for text in CLAIMS]})
 
 
 def test_without_the_policy_nobody_is_asked() -> None:

@@ -190,7 +190,7 @@ FAILS: dict[str, tuple[str, Answer, str]] = {
     },
     "synthesize/claims: cut off": (
         "synthesize/claims",
-        lambda ask: Reply('{"claims": [{"text": "The Lan', "length", 1, 0, 1, 0.0),
+        lambda ask: Reply('{"claims": ["fact: The Lan', "length", 1, 0, 1, 0.0),
         "cut off",
     ),
 }
@@ -266,10 +266,10 @@ def test_a_model_that_breaks_ends_the_night_and_blames_no_job(
     "answer",
     [
         *NOT_JSON.values(),
-        lambda ask: Reply('{"sentences": [{"text": "The Lan', "length", 1, 0, 1, 0.0),
+        lambda ask: Reply('{"sentences": ["The Lan', "length", 1, 0, 1, 0.0),
         lambda ask: json.dumps({"sentences": []}),
-        lambda ask: json.dumps({"sentences": [{"text": CODE}] * 40}),
-        lambda ask: json.dumps({"sentences": [{"text": "今日はとても良い天気です。"}]}),
+        lambda ask: json.dumps({"sentences": [CODE] * 40}),
+        lambda ask: json.dumps({"sentences": ["今日はとても良い天気です。"]}),
         raising(ERRORS["InvalidReply"]),
         raising(ERRORS["PromptTooLong"]),
     ],
@@ -293,6 +293,18 @@ def test_what_cannot_be_composed_is_written_in_the_words_of_the_claims(
     for bad in ("Here are", "result", "sorry", "天気", "Notes:", "The Lantern login page. The"):
         assert bad not in text
     assert attempts(config) == []
+
+
+def test_of_a_reply_cut_at_the_cap_what_was_whole_is_taken(home: Path, config: Config) -> None:
+    """Such a reply has cost a night's tokens; asked again it would be cut at the same place."""
+    news_for(home, "synthesize/claims")
+    begun = "The Lantern login page is closed"
+    cut = f'{{"claims":["fact: {CODE}","fact: {begun}'
+    script, asked = failing("synthesize/claims", lambda ask: Reply(cut, "length", 1, 0, 1, 0.0))
+    assert run_night(config, script, at=MORROW).status == "done"
+    assert len(asked) == len({ask.prompt for ask in asked})
+    text = (config.vault / "articles" / "Lantern project.md").read_text(encoding="utf-8")
+    assert text.count(CODE) == 1 and begun not in text
 
 
 HOLLOW: dict[str, Answer] = {

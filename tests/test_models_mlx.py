@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import math
 import os
 import shutil
@@ -116,12 +117,25 @@ def test_a_json_grammar_binds_every_row_of_a_batch(smollm: MlxModel) -> None:
 def test_a_reply_ends_where_the_grammar_lets_it_and_not_before(smollm: MlxModel) -> None:
     """The end token counts only once the grammar is satisfied; at the cap it was not."""
     ask = Ask(SYSTEM, "Say yes.")
-    grammar = Grammar("regex", "yes( and yes){6}")
+    grammar = Grammar("regex", "(yes|no)( and (yes|no)){6}")
     given = {"stage": "s", "purpose": "p", "grammar": grammar}
     (whole,) = smollm.write([ask], max_tokens=60, **given)  # type: ignore[arg-type]
-    assert (whole.text, whole.finish) == ("yes" + " and yes" * 6, "stop")
+    assert re.fullmatch(grammar.text, whole.text) and whole.finish == "stop"
     (cut,) = smollm.write([ask], max_tokens=5, **given)  # type: ignore[arg-type]
     assert cut.finish == "length" and whole.text.startswith(cut.text)
+
+
+def test_what_every_reply_begins_with_is_read_and_not_decoded(smollm: MlxModel) -> None:
+    """It is part of the text and of the prompt's tokens; what is open alone counts as output."""
+    (open_,) = smollm.write(ASKS[:1], stage="s", purpose="p", max_tokens=3)
+    forced = '{"claims":[' + "7" * 9
+    for tail, most in (("(yes|no)", 4), ("", 1)):
+        grammar = Grammar("regex", re.escape(forced) + tail)
+        (reply,) = smollm.write(ASKS[:1], stage="s", purpose="p", max_tokens=20, grammar=grammar)
+        assert re.fullmatch(grammar.text, reply.text) and reply.finish == "stop"
+        assert reply.output_tokens <= most < smollm.count(forced)
+        read = reply.prompt_tokens - open_.prompt_tokens
+        assert 0 < read <= smollm.count(forced)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

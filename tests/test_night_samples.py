@@ -34,9 +34,9 @@ class Parrot(Script):
         if purpose == "synthesize/claims":
             said = re.split(r"(?<=[a-z!])[.!]\s", ask.prompt.partition(": ")[2])[:3]
             texts = [f"{part.strip()}." for part in said if 20 < len(part) < 250]
-            return json.dumps({"claims": [{"text": text, "kind": "fact"} for text in texts]})
+            return json.dumps({"claims": [f"fact: {text}" for text in texts]})
         notes = ask.prompt.partition("Notes:")[2].strip().splitlines()
-        return json.dumps({"sentences": [{"text": n.removeprefix("- ")} for n in notes]})
+        return json.dumps({"sentences": [note.removeprefix("- ") for note in notes]})
 
 
 def test_a_night_over_all_samples_loses_no_article_and_the_next_is_silent(home: Path) -> None:

@@ -22,10 +22,18 @@ _PLACES = re.compile("\ue000(\\d+)\ue001")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An encoded Ask. The first `stem` tokens depend on its system and examples alone."""
+    """An encoded Ask. The first `stem` tokens depend on its system and examples alone.
+
+    opening: so many of the last tokens begin the reply.
+    """
 
     tokens: tuple[int, ...]
     stem: int
+    opening: int = 0
+
+    def opened(self, reply: tuple[int, ...]) -> Prompt:
+        """The prompt with what the reply begins with in any case."""
+        return Prompt((*self.tokens, *reply), self.stem, len(reply))
 
 
 class Chat:

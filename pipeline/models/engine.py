@@ -125,14 +125,19 @@ class Engine:
         seeds: Sequence[int] | None,
         temperature: float,
     ) -> list[Decoded]:
-        """Decode every prompt; results in the order given. As replies end, others are begun."""
+        """Decode every prompt; results in the order given. As replies end, others are begun.
+
+        What a prompt opens its reply with is part of the text and not decoded.
+        """
         asked = _asked(prompts, max_tokens)
         samplers = [
             _sampler(seeds[index], temperature) if temperature > 0 and seeds else greedy_sampler
             for index in range(len(prompts))
         ]
+        openings = [prompt.tokens[len(prompt.tokens) - prompt.opening :] for prompt in prompts]
         processors = [
-            [self._grammars.processor(grammar)] if grammar is not None else [] for _ in prompts
+            [self._grammars.processor(grammar, opening)] if grammar is not None else []
+            for opening in openings
         ]
         found = [_Row() for _ in prompts]
         waiting = in_order(asked.needs)
@@ -166,13 +171,13 @@ class Engine:
         mx.clear_cache()
         return [
             Decoded(
-                self._tokenizer.decode(row.tokens, skip_special_tokens=True),
+                self._tokenizer.decode([*opening, *row.tokens], skip_special_tokens=True),
                 row.finish,
                 row.cached,
                 len(row.tokens),
                 row.seconds,
             )
-            for row in found
+            for opening, row in zip(openings, found, strict=True)
         ]
 
     def score(
@@ -207,6 +212,10 @@ class Engine:
                 _share(found, joined, time.perf_counter() - started)
                 mx.clear_cache()
         return [Scored(scores[index], row.cached, row.seconds) for index, row in enumerate(found)]
+
+    def opening(self, grammar: Grammar) -> tuple[int, ...]:
+        """What every reply under the grammar begins with. Raise ModelFault if it is not valid."""
+        return self._grammars.opening(grammar)
 
     @property
     def batch(self) -> int:

@@ -7,6 +7,7 @@ arithmetic and runs anywhere.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -25,15 +26,32 @@ class Grammars:
         self._vocabulary: LLTokenizer | None = None
         self._compiled: dict[Grammar, str] = {}
 
-    def processor(self, grammar: Grammar) -> Processor:
-        """A fresh processor for one reply. Raise ModelFault if the grammar is not valid."""
+    def opening(self, grammar: Grammar) -> tuple[int, ...]:
+        """The tokens that every reply begins with, so that none of them needs to be decoded.
+
+        They end where the tokenizer could go on in more than one way. Raise ModelFault if the
+        grammar is not valid.
+        """
+        return tuple(self._matcher(grammar).compute_ff_tokens())
+
+    def processor(self, grammar: Grammar, opening: Sequence[int]) -> Processor:
+        """A fresh processor for one reply, which begins with `opening`. Raise as `opening` does."""
+        matcher = self._matcher(grammar)
+        if not matcher.consume_tokens(list(opening)):
+            raise ModelFault("The grammar does not let a reply begin so.")
+        return Processor(matcher, self._known().vocab_size)
+
+    def _matcher(self, grammar: Grammar) -> LLMatcher:
+        if grammar not in self._compiled:
+            self._compiled[grammar] = _compile(grammar, self._known())
+        return LLMatcher(self._known(), self._compiled[grammar])
+
+    def _known(self) -> LLTokenizer:
         if self._vocabulary is None:  # takes about a second, so only once a grammar is asked for
             self._vocabulary = hf.from_tokenizer(
                 self._wrapper._tokenizer, eos_token=sorted(self._wrapper.eos_token_ids)
             )
-        if grammar not in self._compiled:
-            self._compiled[grammar] = _compile(grammar, self._vocabulary)
-        return Processor(self._compiled[grammar], self._vocabulary)
+        return self._vocabulary
 
 
 def _compile(grammar: Grammar, vocabulary: LLTokenizer) -> str:
@@ -61,9 +79,10 @@ def _compile(grammar: Grammar, vocabulary: LLTokenizer) -> str:
 class Processor:
     """Masks the logits of one sequence; keeps its state, so it is never shared or used again."""
 
-    def __init__(self, grammar: str, vocabulary: LLTokenizer) -> None:
-        self._matcher = LLMatcher(vocabulary, grammar)
-        self._mask = allocate_token_bitmask(1, vocabulary.vocab_size)
+    def __init__(self, matcher: LLMatcher, size: int) -> None:
+        """size: the tokens of the vocabulary."""
+        self._matcher = matcher
+        self._mask = allocate_token_bitmask(1, size)
         self._seen: int | None = None
 
     def __call__(self, tokens: mx.array, logits: mx.array) -> mx.array:

@@ -131,7 +131,8 @@ class MlxModel:
         if temperature > 0 and (seeds is None or len(seeds) != len(asks)):
             raise ValueError(f"{purpose}: a temperature needs one seed per ask")
         engine = self._worn(stage)
-        prompts = self._encode(engine, asks, purpose)
+        opening = () if grammar is None else engine.opening(grammar)
+        prompts = self._encode(engine, asks, purpose, opening)
         decoded = self._computed(
             engine,
             purpose,
@@ -236,8 +237,11 @@ class MlxModel:
                 "out of memory on %s: from here on %d requests at a time", purpose, engine.batch
             )
 
-    def _encode(self, engine: Engine, asks: Sequence[Ask], purpose: str) -> list[Prompt]:
-        prompts = [engine.chat.encode(ask) for ask in asks]
+    def _encode(
+        self, engine: Engine, asks: Sequence[Ask], purpose: str, opening: tuple[int, ...] = ()
+    ) -> list[Prompt]:
+        """opening: what the replies begin with."""
+        prompts = [engine.chat.encode(ask).opened(opening) for ask in asks]
         for prompt in prompts:
             if len(prompt.tokens) > self._max_prompt_tokens:
                 raise PromptTooLong(

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Annotated
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from pipeline.errors import InvalidReply
 from pipeline.gates import dangers
@@ -33,13 +34,23 @@ _WORTH_ASKING = 3  # content words; "yes, do that" states nothing by itself
 _TWO_STOPS = re.compile(r"(?<!\.)\.\.(?=\s|$)")  # one too many; three would be meant
 
 
+def _parts(said: object) -> dict[str, str]:
+    """A claim as the model writes it, `kind: sentence`: a frame of its own for each would cost more
+    tokens than the sentence.
+    """
+    if not isinstance(said, str):
+        raise ValueError("a claim is a string")
+    kind, _, text = said.partition(":")
+    return {"kind": kind, "text": text.strip()}
+
+
 class _Proposed(BaseModel):
     text: str
     kind: ClaimKind
 
 
 class _Reply(BaseModel):
-    claims: list[_Proposed]
+    claims: list[Annotated[_Proposed, BeforeValidator(_parts)]]
 
 
 def extract(
@@ -142,11 +153,11 @@ def _parsed(reply: Reply) -> list[_Proposed]:
 
 
 def _closed(text: str) -> str:
-    """A list that was cut off, ended after its last complete object; an empty one if none is."""
+    """A list that was cut off, ended after its last complete string; an empty one if none is."""
     decoder = json.JSONDecoder()
     found, at = [], text.find("[") + 1
     while at > 0:
-        start = text.find("{", at)
+        start = text.find('"', at)
         if start < 0:
             break
         try:

@@ -25,12 +25,8 @@ PURPOSE = "synthesize/compose"
 _SAYS = 0.5  # a sentence at least this similar to a claim says it
 
 
-class _Sentence(BaseModel):
-    text: str
-
-
 class _Reply(BaseModel):
-    sentences: list[_Sentence]
+    sentences: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,9 @@ def _sentences(reply: Reply) -> list[str]:
     if reply.finish != "stop":
         raise InvalidReply("the composed text was cut off")
     try:
-        texts = [" ".join(s.text.split()) for s in _Reply.model_validate_json(reply.text).sentences]
+        texts = [
+            " ".join(said.split()) for said in _Reply.model_validate_json(reply.text).sentences
+        ]
     except ValidationError as error:
         raise InvalidReply(f"the composed text is not the JSON asked for: {error}") from error
     return [text[start:end] for text in texts for start, end in sentences(text)]
