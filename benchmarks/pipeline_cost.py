@@ -13,6 +13,8 @@ night   a night with real models over a bounded, seeded choice of the sample tra
 nights  thirty nights of the simulated world, whose model answers as a good one would, in the
         tokens of a real tokenizer, beside the reference of pipeline_reference.py. Needs no model
         but its tokenizer, and gives the same figures on every machine.
+samples the same beside the reference for the sample transcripts, whole, one a night, with a model
+        that quotes them (pipeline_quoting.py).
 giant   a conversation of 400,000 tokens, and a message of 200,000, with the real models for some
         minutes each (--minutes), and the peaks of memory of the run's and of the model's process.
 
@@ -35,18 +37,21 @@ from benchmarks import pipeline_samples as samples
 from benchmarks.nights_model import WorldModel
 from benchmarks.nights_run import House
 from benchmarks.nights_world import World, make
-from benchmarks.pipeline_reference import PARTS, asked
+from benchmarks.pipeline_counting import Counting
+from benchmarks.pipeline_quoting import NAMES, QuotingModel
+from benchmarks.pipeline_reference import AT_ONCE, PARTS, PARTS_AT_ONCE, asked
 from benchmarks.pipeline_run import Ran, home_config, night, tokenizer
 from pipeline.assemble import Models
-from pipeline.config import load_config
-from pipeline.models import Account, Model
+from pipeline.config import Config, load_config
 from pipeline.store.runs import Cost
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURES = DOCS / "performance" / "pipeline.json"
 BEGIN, END = "<!-- pipeline: written by benchmarks/pipeline_cost.py -->", "<!-- pipeline: end -->"
 _MODELS = ("smollm2-135m",)
-_NIGHT, _NIGHTS, _GIANT = "night", "nights", "giant"
+_NIGHT, _NIGHTS, _SAMPLES, _GIANT = "night", "nights", "samples", "giant"
+_PARTS = (_NIGHT, _NIGHTS, _SAMPLES, _GIANT)
+_DECODE, _DECODE_AT_ONCE = "decode", "decode, rewrites at once"
 _SHORT = "in short"
 _READ_BY_OTHERS = ("model_time_share", "decode_tokens_per_1000", "prefill_tokens_per_1000")
 _AGES = (10, 20, 30)  # nights after which the two ways are compared
@@ -58,7 +63,7 @@ def main() -> None:
     """Print the tables and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--models", nargs="+", default=list(_MODELS))
-    parser.add_argument("--only", nargs="+", choices=(_NIGHT, _NIGHTS, _GIANT))
+    parser.add_argument("--only", nargs="+", choices=_PARTS)
     parser.add_argument("--conversations", type=int, default=4, help="of the night")
     parser.add_argument("--tokens", type=int, default=1000, help="of each of them at most")
     parser.add_argument("--minutes", type=float, default=10.0, help="for each giant")
@@ -70,7 +75,7 @@ def main() -> None:
     if given.one:
         _one(given.one[0], Path(given.one[1]), given.models[0])
         return
-    only = given.only or ([_NIGHT, _NIGHTS] if given.quick else [_NIGHT, _NIGHTS, _GIANT])
+    only = given.only or (_PARTS[:-1] if given.quick else _PARTS)
     number, most = (2, 300) if given.quick else (given.conversations, given.tokens)
     found: Figures = {}
     if _NIGHT in only:
@@ -80,6 +85,8 @@ def main() -> None:
         found |= {name: found[f"{first}: {name}"] for name in _READ_BY_OTHERS}
     if _NIGHTS in only:
         found |= _show(_nights(given.models[0]))
+    if _SAMPLES in only:
+        found |= _show(_quoted(given.models[0]))
     if _GIANT in only:
         found |= _show(_giants(given.models[0], given.minutes))
     if given.json:
@@ -153,28 +160,11 @@ def _costs(costs: Sequence[Cost]) -> Counter[str]:
 # ------------------------------------------------------------------ thirty nights, counted
 
 
-class _Counted(WorldModel):
-    """The model that knows the world, in the tokens of a real tokenizer."""
-
-    def __init__(self, world: World, model: str) -> None:
-        super().__init__(world)
-        self._tokens = tokenizer(load_config(), model)
-
-    def count(self, text: str) -> int:
-        """Tokens."""
-        return self._tokens(text)
-
-    def opened(self, account: Account) -> Model:
-        """Itself, with its calls accounted."""
-        self.account = account
-        return self
-
-
 @dataclass(slots=True)
 class _Ways:
-    """Tokens so far of both ways."""
+    """Decode tokens so far of both ways."""
 
-    ours: Counter[str]
+    ours: int
     reference: Counter[str]
     claims: int
     told: int
@@ -182,55 +172,78 @@ class _Ways:
 
 def _nights(model: str) -> Figures:
     world = make(nights=_AGES[-1])
-    counted = _Counted(world, model)
-    ours: Counter[str] = Counter()
-    claims = 0
-    ways: list[_Ways] = [_Ways(Counter(), Counter(), 0, 0)]
+    counting = Counting(WorldModel(world), model)
+    ours, claims = 0, 0
+    ways = [_Ways(0, Counter(), 0, 0)]
     with tempfile.TemporaryDirectory() as place:
-        house = House(Path(place), world, Models(counted.opened, None))
+        house = House(Path(place), world, Models(counting.opened, None))
         for day in range(1, world.nights + 1):
             house.write(range(1, day + 1))
             ran = house.night(day)
-            ours["decode"] += int(ran.spent["output_tokens"])
+            ours += int(ran.spent["output_tokens"])
             claims += len(ran.claims)
             if day in _AGES:
-                told = _told(world, day, counted)
-                ways.append(_Ways(Counter(ours), _reference(house, counted), claims, told))
-    return _ways_figures(ways)
+                told = _told(world, day, counting)
+                ways.append(_Ways(ours, _reference(house.config, counting), claims, told))
+    found = _figures(_NIGHTS, ways[-1])
+    for before, after, first, age in zip(ways, ways[1:], (0, *_AGES), _AGES, strict=False):
+        gained = after.reference[_DECODE] - before.reference[_DECODE]
+        found[f"nights: reference ÷ ours, nights {first + 1} to {age}"] = gained / (
+            after.ours - before.ours
+        )
+    return found
 
 
-def _told(world: World, nights: int, counted: _Counted) -> int:
+def _told(world: World, nights: int, counting: Counting) -> int:
     """Tokens of all that was said until then."""
     seen = [max((talk.shown(day) for day in range(1, nights + 1)), key=len) for talk in world.talks]
-    return sum(counted.count(line.text) for lines in seen for line in lines)
+    return sum(counting.count(line.text) for lines in seen for line in lines)
 
 
-def _reference(house: House, counted: _Counted) -> Counter[str]:
+def _quoted(model: str) -> Figures:
+    """A night for each sample transcript, whole."""
+    sample = samples.chosen(len(NAMES), sys.maxsize, tokenizer(load_config(), model))
+    counting = Counting(QuotingModel(sample.conversations), model)
+    models = Models(counting.opened, None)
+    ours, claims = 0, 0
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        config = home_config(home, model, samples.write(home, sample))
+        for number in range(len(sample.conversations)):
+            ran = night(config, models, at=samples.night_of(number))
+            if ran.status != "done":
+                raise SystemExit(f"a night was {ran.status}: {ran.results.as_json()}")
+            ours += sum(cost.output_tokens for cost in ran.costs)
+            claims += ran.claims
+        told = sum(counting.count(text) for said in sample.conversations for _, text in said)
+        return _figures(_SAMPLES, _Ways(ours, _reference(config, counting), claims, told))
+
+
+def _reference(config: Config, counting: Counting) -> Counter[str]:
+    """Decode tokens by part, and in all as the reference works and with rewriting at once."""
     found: Counter[str] = Counter()
-    for one in asked(house.config, counted.count):
-        found[one.part] += counted.count(one.reply)
-        found["prefill"] += counted.count(one.ask.system) + counted.count(one.ask.prompt)
-    found["decode"] = sum(found[part] for part in PARTS)
+    for one in asked(config, counting.count):
+        found[one.part] += counting.count(one.reply)
+    found[_DECODE] = sum(found[part] for part in PARTS)
+    found[_DECODE_AT_ONCE] = sum(found[part] for part in PARTS_AT_ONCE)
     return found
 
 
-def _ways_figures(ways: Sequence[_Ways]) -> Figures:
-    last = ways[-1]
-    found: Figures = {
-        "nights: claims folded": last.claims,
-        "nights: transcript tokens": last.told,
-        "decode_tokens_per_claim": last.ours["decode"] / last.claims,
-        "nights: decode tokens per 1000": 1000 * last.ours["decode"] / last.told,
-        "reference: decode tokens per claim": last.reference["decode"] / last.claims,
-        "reference: decode tokens per 1000": 1000 * last.reference["decode"] / last.told,
-        **{f"reference: {part}, decode tokens": last.reference[part] for part in PARTS},
-        "decode_ratio_vs_reference": last.reference["decode"] / last.ours["decode"],
+def _figures(name: str, last: _Ways) -> Figures:
+    return {
+        f"{name}: claims folded": last.claims,
+        f"{name}: transcript tokens": last.told,
+        f"{name}: decode tokens per claim": last.ours / last.claims,
+        f"{name}: decode tokens per 1000": 1000 * last.ours / last.told,
+        **{f"{name}: reference, {part}, decode tokens": last.reference[part] for part in PARTS},
+        f"{name}: reference, {AT_ONCE}, decode tokens": last.reference[AT_ONCE],
+        f"{name}: reference, decode tokens per claim": last.reference[_DECODE] / last.claims,
+        f"{name}: reference, decode tokens per 1000": 1000 * last.reference[_DECODE] / last.told,
+        f"{name}: reference ÷ ours": last.reference[_DECODE] / last.ours,
+        f"{name}: reference with one rewriting a night ÷ ours": (
+            last.reference[_DECODE_AT_ONCE] / last.ours
+        ),
     }
-    for before, after, first, age in zip(ways, ways[1:], (0, *_AGES), _AGES, strict=False):
-        gained = after.reference["decode"] - before.reference["decode"]
-        spent = after.ours["decode"] - before.ours["decode"]
-        found[f"nights: reference ÷ ours, nights {first + 1} to {age}"] = gained / spent
-    return found
 
 
 # ------------------------------------------------------------------ giants

@@ -2,17 +2,20 @@
 
 For each conversation a JSON list of its topics with the first and last message of each; for each
 piece a JSON list of what it names; for each piece and each section of the article it went into,
-yes or no, is the section concerned?; and each section that took something in, written anew as a
-whole. Pieces, articles and sections are those of a night of ours, so that both do the same work.
+yes or no, is the section concerned?; and each section that is, written anew as a whole with what
+the piece adds. Pieces, articles and sections are those of a night of ours, so that both do the same
+work.
 
 What a reply is long is that of the right reply, which depends on no machine and no model: small
 models' nonsense ends anywhere. The way is counted generously: growing conversations are cut once,
-only the articles a piece did go into are asked about, and no reply fails.
+only the articles a piece did go into are asked about, and no reply fails. It is counted a second
+time, more generously still, with all pieces of a night taken into a section by one rewriting.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +30,9 @@ from pipeline.text import identifiers, proper_nouns
 from pipeline.transcript import line, windows
 
 SEGMENTS, ENTITIES, SECTIONS, REWRITES = "segments", "entities", "sections", "rewrites"
+AT_ONCE = "rewrites at once"
 PARTS = (SEGMENTS, ENTITIES, SECTIONS, REWRITES)
+PARTS_AT_ONCE = (SEGMENTS, ENTITIES, SECTIONS, AT_ONCE)
 _ROOM = 1000  # tokens of the cap kept for instructions and reply
 _UNWRITTEN = {"references", "see also"}  # sections that code writes in either way
 
@@ -45,7 +50,10 @@ _SYSTEM = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request of the reference, with the right reply to it."""
+    """One request of the reference, with the right reply to it.
+
+    part: what it is for; AT_ONCE stands in the place of REWRITES, not beside it.
+    """
 
     part: str
     ask: Ask
@@ -97,21 +105,43 @@ def _folded(
     count: Callable[[str], int],
 ) -> Iterator[Asked]:
     """The sections asked about and written anew where one commit of ours folded its chunks."""
-    before = _sections(history.show(history.before(commit.sha), path) or "")
-    after = _sections(history.show(commit.sha, path) or "")
     found = [store.chunks.get(chunk) for chunk in commit.trailers["Chunks"].split()]
     folded = [chunk for chunk in found if chunk is not None]
-    changed = {name for name, text in after.items() if before.get(name) != text}
-    for chunk in folded:
+    claims = [
+        [c.text for c in store.claims.of(chunk.id) if not c.dropped_reason] for chunk in folded
+    ]
+    text, stood = (
+        history.show(sha, path) or "" for sha in (commit.sha, history.before(commit.sha))
+    )
+    first = before = _sections(stood)
+    for number, chunk in enumerate(folded):
+        later = [one for own in claims[number + 1 :] for one in own if one not in stood]
+        after = _sections(_without(text, later))
         told = _text(chunk, store.conversations.messages(chunk.conv), config, count)
-        for name, text in before.items():
-            prompt = f"Section:\n{text}\n\nChat:\n{told}"
-            yield Asked(SECTIONS, _ask(SECTIONS, prompt), "yes" if name in changed else "no")
-    claims = [c.text for chunk in folded for c in store.claims.of(chunk.id) if not c.dropped_reason]
+        for name, section in before.items():
+            answer = "yes" if section != after.get(name) else "no"
+            yield Asked(SECTIONS, _ask(SECTIONS, f"Section:\n{section}\n\nChat:\n{told}"), answer)
+        yield from _rewritten(REWRITES, before, after, claims[number])
+        before = after
+    yield from _rewritten(AT_ONCE, first, before, [one for own in claims for one in own])
+
+
+def _rewritten(
+    part: str, before: dict[str, str], after: dict[str, str], claims: Sequence[str]
+) -> Iterator[Asked]:
+    """Each section that is not as it was."""
     notes = "\n".join(f"- {text}" for text in claims)
-    for name in sorted(changed):
-        prompt = f"Section:\n{before.get(name, '')}\n\nNotes:\n{notes}"
-        yield Asked(REWRITES, _ask(REWRITES, prompt), after[name])
+    for name, text in after.items():
+        if before.get(name) != text:
+            prompt = f"Section:\n{before.get(name, '')}\n\nNotes:\n{notes}"
+            yield Asked(part, _ask(REWRITES, prompt), text)
+
+
+def _without(text: str, claims: Sequence[str]) -> str:
+    """The article without the sentences of these, as it was before their chunks were folded."""
+    for claim in claims:
+        text = re.sub(rf"{re.escape(claim)}(?:\[\^\d+\])* ?", "", text)
+    return text
 
 
 def _sections(text: str) -> dict[str, str]:

@@ -168,17 +168,17 @@ def home_config(home: Path, model: str, roots: dict[str, list[str]]) -> Config:
     return config
 
 
-def night(config: Config) -> Ran:
-    """One run with the models the config names, and the clock standing still."""
+def night(config: Config, models: Models | None = None, *, at: datetime = NIGHT) -> Ran:
+    """One run with the models given, or those the config names, and the clock standing still."""
     clock = Clock()
-    real = assemble.real_models(config)
+    real = models or assemble.real_models(config)
 
     def model(account: Account) -> Model:
         return TimedModel(real.model(account), clock)
 
     embedder = TimedEmbedder(real.embedder, clock) if real.embedder else None
     began = time.perf_counter()
-    desk = assemble.desk(config, models=Models(model, embedder), say=clock.heard, now=lambda: NIGHT)
+    desk = assemble.desk(config, models=Models(model, embedder), say=clock.heard, now=lambda: at)
     try:
         status = orchestrator.run(desk, Control(_MINUTES))
         wall = time.perf_counter() - began

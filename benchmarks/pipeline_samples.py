@@ -52,6 +52,11 @@ def write(home: Path, sample: Sample) -> dict[str, list[str]]:
     return {"claude-code": [str(home / ".claude" / "projects")]}
 
 
+def night_of(number: int) -> datetime:
+    """When the night comes that reads the conversation of this number, counted from 0."""
+    return _START + timedelta(days=number, hours=18)
+
+
 def _cut(said: Said, most: int, count: Callable[[str], int]) -> Said:
     kept: Said = []
     used = 0
