@@ -25,6 +25,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 
 from benchmarks.recall_locomo import (
@@ -42,6 +43,7 @@ from benchmarks.recall_locomo import (
 from benchmarks.recall_rivals import Rival, rivals
 from benchmarks.recall_speed import speed
 from pipeline.recall import messages
+from pipeline.recall.days import days
 from pipeline.recall.library import Library, opened
 from pipeline.recall.ranking import Weights
 from pipeline.recall.searching import Filters, search
@@ -126,7 +128,7 @@ def write(page: Path, lines: Iterable[str]) -> None:
 def _shelf(dialogue: Dialogue, folder: Path, held: ExitStack) -> Shelf:
     with stored(dialogue, folder):
         pass
-    library = held.enter_context(opened(folder / "none", folder / dialogue.name, {}))
+    library = held.enter_context(opened(folder / "none", folder / dialogue.name, {}, UTC))
     connection = library.store
     assert connection is not None
     rows = connection.execute("SELECT rowid, conv, position FROM messages")
@@ -156,7 +158,9 @@ def _searched(shelf: Shelf, question: str) -> list[Place]:
 
 def _weighed(weights: Weights) -> Callable[[Shelf, str], list[Place]]:
     def rank(shelf: Shelf, question: str) -> list[Place]:
-        units = messages.rank(shelf.connection, terms(question), weights=weights)
+        named = days(question)
+        then = (lambda at: named.cover(at[:10])) if named else None
+        units = messages.rank(shelf.connection, terms(question), weights=weights, then=then)
         best = sorted(units, key=lambda row: (units[row], row), reverse=True)
         return [shelf.places[row] for row in best[:_DEEP]]
 

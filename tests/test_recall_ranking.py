@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pipeline.recall.marking import Marker, snippet
+from pipeline.recall.marking import Marker, marking, snippet
 from pipeline.recall.ranking import Weights, likely, ranked, rarity, shortness
 from pipeline.recall.terms import Term, spaced, terms
 
@@ -83,7 +83,7 @@ def test_a_long_unit_counts_less() -> None:
 def test_units_worth_a_close_look_bring_their_neighbours() -> None:
     """Of too many, those go first that match side by side."""
     beside = {1: 0.5, -1: 0.5}
-    assert likely([(1.0, [10, 20])], beside, 2) == [9, 10, 11, 19, 20, 21]
+    assert likely([(1.0, [10, 20])], beside, 6) == [9, 10, 11, 19, 20, 21]
     assert likely([(1.0, [10, 20, 21])], beside, 2) == [20, 21]
 
 
@@ -91,7 +91,7 @@ def test_a_snippet_shows_the_line_with_most_of_the_words() -> None:
     """Marked by stems, on one line, cut at words."""
     wanted = [Term('"retention"'), Term('"store"')]
     lines = ["Nothing here.", "Retention: what is stored.", "And more."]
-    marker = Marker(wanted)
+    marker = Marker(wanted, marking())
     assert snippet(lines, marker.spans(lines)) == "«Retention»: what is «stored». And more."
     long = ["word " * 100 + "retention " + "word " * 100]
     shown = snippet(long, marker.spans(long))
@@ -100,4 +100,3 @@ def test_a_snippet_shows_the_line_with_most_of_the_words() -> None:
     assert "«retention»" in shown
     assert len(shown) < 320
     assert snippet([], []) == ""
-    marker.close()

@@ -215,6 +215,39 @@ def test_newer_counts_a_little_more(config: Config) -> None:
     ]
 
 
+def test_an_article_is_found_by_its_name_however_common_the_word_is(config: Config) -> None:
+    """Its name counts more than hundreds of sections that mention the word."""
+    article(config, "Zephyr", "# Zephyr\n\nA wind.\n")
+    said = ("The zephyr blows", "It is calm", "It rains")
+    parts = "".join(f"## Part {n}\n\n{said[n % 3]} {n}.\n\n" for n in range(1800))
+    article(config, "Weather", f"# Weather\n\n{parts}")
+    assert found(config, "zephyr", places=("articles",))[0].article == "Zephyr"
+    assert found(config, "zephyr 777", places=("articles",))[0].anchor == "Part 777"
+
+
+def test_a_common_word_is_looked_for_beside_a_rare_one(config: Config) -> None:
+    """Of many messages with a common word that one comes first which has both."""
+    with store(config) as opened:
+        texts = [f"{('The ferry', 'A tram', 'No train')[n % 3]} goes at {n}." for n in range(1800)]
+        texts[300] += " It carries zircon."
+        texts[601] += " It carries zircon."
+        fill(opened, "0000000b", texts)
+    assert found(config, "ferry with zircon")[0].citation == "conv:0000000b#301"
+    assert found(config, "tram with zircon")[0].citation == "conv:0000000b#602"
+    assert len(found(config, "ferry", limit=30)) == 30
+
+
+def test_many_hits_are_told_though_the_best_are_hidden(config: Config) -> None:
+    """What must not be told takes no place away from what may be."""
+    with store(config) as opened:
+        claimed(opened, "0000000c", ["zinc zinc zinc"] * 60, [], bucket="Secret alloy")
+        fill(opened, "0000000d", [f"Something about zinc and {n} other metals." for n in range(15)])
+    meta(config, "Topics_to_Ignore.md", "- Secret alloy\n")
+    hits = found(config, "zinc", limit=10, places=("conversations",))
+    assert len(hits) == 10
+    assert {hit.citation.partition("#")[0] for hit in hits} == {"conv:0000000d"}
+
+
 # ------------------------------------------------------------------ what is never given
 
 

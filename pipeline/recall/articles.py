@@ -5,59 +5,75 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from pipeline.recall.library import Library
-from pipeline.recall.postings import Index, postings
-from pipeline.recall.ranking import Weights, ranked, shortness
+from pipeline.recall.postings import MOST, Index, postings
+from pipeline.recall.ranking import Weights, ranked, rarity, shortness
 from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
 _WEIGHTS = Weights(beside={}, length=0.3, saturation=1.2, group=0.6)
 _NAMED, _HEADED = 3.0, 1.5  # beside 1 for a word of the text
-_CLOSE = 400  # sections that are ranked
+_CLOSE = 200  # sections that are ranked
 _MOST = 10_000  # sections in which it is looked where in them a term stands
 _FTS = "sections_fts"
 
 
-def rank(library: Library, wanted: Sequence[Term], called: Collection[str]) -> dict[int, float]:
+def rank(
+    library: Library,
+    wanted: Sequence[Term],
+    called: Collection[str],
+    then: Callable[[str], bool] | None = None,
+) -> dict[int, float]:
     """The sections that match, by row of the index. The index is fresh.
 
-    called: stems of articles of which it is known that they are meant.
+    called: stems of articles of which it is known that they are meant. then: as in `messages`, of
+    ISO days.
     """
     connection = library.sections.connection
     index = Index(connection, _FTS, "sections", spaced=True)
-    found = postings(index, wanted)
+    found = [(one, _above(connection, one.term)) for one in postings(index, wanted)]
     sums: defaultdict[int, float] = defaultdict(float)
-    for one in found:
-        for row in one.rows:
-            sums[row] += one.rarity
-    close = sorted(sums, key=sums.__getitem__, reverse=True)[:_CLOSE]
+    for one, above in found:
+        # what is called so is found however common the word
+        for row in {*one.rows, *above} if len(above) <= MOST else one.rows:
+            sums[row] += one.rarity * (1 + above.get(row, 0.0))
+    close = sorted(sums, key=lambda row: (-sums[row], row))[:_CLOSE]
     places = library.sections.places(close)
     words, average = lengths(connection, _FTS, places)
     matches = []
-    for one in found:
-        named = set(index.rows(one.term, _MOST, column="names"))
-        headed = set(index.rows(one.term, _MOST, column="heading"))
-        # seldom is it somewhere else than in the text alone
-        only = named | headed
-        said = set(index.rows(one.term, _MOST, column="body")) if only else set(one.rows)
-        counts: dict[int, float] = {}
-        for row in one.rows:
-            if row not in places:
-                continue
-            value = 0.0
-            if row in said:
-                value = shortness(words.get(row, 0), average, _WEIGHTS.length)
-            if row in named:
-                value += _NAMED
-            counts[row] = value + (_HEADED if row in headed else 0)
+    for one, above in found:
+        said = places.keys() & one.rows
+        named = places.keys() & above.keys()
+        if named:  # seldom is it somewhere else than in the text alone
+            at = f"({one.term.expression})"
+            both = index.matching(f"body : {at} AND {{names heading}} : {at}", _MOST)
+            said -= named.difference(both)
+        counts = {row: above[row] for row in named}
+        for row in said:
+            worth = shortness(words.get(row, 0), average, _WEIGHTS.length)
+            counts[row] = counts.get(row, 0.0) + worth
         matches.append((one.rarity, counts))
+    if then:
+        dated = {row: 1.0 for row, day in library.sections.days(close).items() if then(day)}
+        matches.append((rarity(len(places), len(dated)), dated))
     sizes: defaultdict[str, float] = defaultdict(float)
     for row, (path, _) in places.items():
         sizes[path] += words.get(row, 0)
     units = ranked(matches, places, sizes, _WEIGHTS)
     return units | {row: 1.0 + units.get(row, 0.0) for row in _leads(library, called)}
+
+
+def _above(connection: sqlite3.Connection, term: Term) -> dict[int, float]:
+    """What the term counts in the sections in whose names or headings it stands."""
+    heads, at = Index(connection, "heads_fts", "sections"), f"({term.expression})"
+    found = dict.fromkeys(heads.matching(at, _MOST), _NAMED)
+    headed = heads.matching(f"heading : {at}", _MOST) if found else []
+    named = {*heads.matching(f"names : {at}", _MOST)} if headed else ()
+    for row in headed:
+        found[row] = _HEADED + (_NAMED if row in named else 0.0)
+    return found
 
 
 def redirected(library: Library, wanted: Sequence[Term]) -> set[str]:

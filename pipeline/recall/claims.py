@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pipeline.recall.postings import Index, postings
-from pipeline.recall.ranking import shortness
+from pipeline.recall.ranking import rarity, shortness
 from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
 _LENGTH = 0.3
-_CLOSE = 400
+_CLOSE = 200
 _FTS = "claims_fts"
+_TIMES = """SELECT k.rowid, m.at FROM claims AS k JOIN chunks AS p ON p.id = k.chunk_id
+            JOIN messages AS m ON m.conv = p.conv
+            AND m.position = (SELECT max(value) FROM json_each(k.messages))
+            WHERE k.rowid IN (SELECT value FROM json_each(?))"""
 
 
 def rank(
@@ -21,8 +26,9 @@ def rank(
     wanted: Sequence[Term],
     where: str = "",
     values: tuple[object, ...] = (),
+    then: Callable[[str], bool] | None = None,
 ) -> dict[int, float]:
-    """The claims that match, by rowid; dropped ones too."""
+    """The claims that match, by rowid; dropped ones too. then: as in `messages`."""
     found = postings(Index(store, _FTS, "claims", where, values), wanted)
     sums: defaultdict[int, float] = defaultdict(float)
     for one in found:
@@ -31,4 +37,10 @@ def rank(
     close = sorted(sums, key=sums.__getitem__, reverse=True)[:_CLOSE]
     words, average = lengths(store, _FTS, close)
     best = sum(one.rarity for one in found) or 1.0
+    if then:
+        said = [row for row, at in store.execute(_TIMES, (json.dumps(close),)) if then(at)]
+        worth = rarity(len(close), len(said))
+        best += worth
+        for row in said:
+            sums[row] += worth
     return {row: sums[row] / best * shortness(words.get(row, 0), average, _LENGTH) for row in close}

@@ -15,6 +15,7 @@ from pipeline.recall.hiding import Hiding
 from pipeline.recall.library import Library
 
 PLACES = ("articles", "claims", "conversations", "observations")
+_AT_ONCE = 12  # rows that are looked up together; most are never told
 _OBSERVED = "observations"  # the source of the memories of projects
 _SQL = """SELECT m.rowid AS row, m.conv, m.position, m.at, m.text, c.title, c.source,
                  coalesce(nullif(m.project, ''), c.project) AS project
@@ -142,7 +143,7 @@ class Finding:
                 continue
             positions = json.loads(told["messages"])
             at = self._at(conv, max(positions, default=0))
-            day = self._day(at)
+            day = self.day(at)
             if self._day_passes(day) and self._project_passes(told["project"]):
                 cites = tuple((conv, position, position) for position in positions)
                 yield Found(
@@ -171,7 +172,7 @@ class Finding:
                 self._title(told["title"]),
                 lines,
                 ((),) * (len(lines) - 1) + (((conv, position, position),),),
-                self._day(told["at"]),
+                self.day(told["at"]),
                 told["project"],
             )
 
@@ -186,6 +187,12 @@ class Finding:
         )
         return str(row[0]) if row else ""
 
+    def day(self, at: str) -> str:
+        """The user's day of a time as the store writes it, ISO; "" for none."""
+        if not at:
+            return ""
+        return datetime.fromisoformat(at).astimezone(self._library.zone).date().isoformat()
+
     # ------------------------------------------------------------------ inside
 
     def _title(self, title: str) -> str:
@@ -193,13 +200,13 @@ class Finding:
 
     def _ordered(self, query: str, rows: Sequence[int]) -> Iterator[sqlite3.Row]:
         store = self._library.store
-        if store is None or not rows:
+        if store is None:
             return
-        found = {
-            row["row"]: row
-            for row in store.execute(query.format(", ".join("?" * len(rows))), list(rows))
-        }
-        yield from (found[row] for row in rows if row in found)
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            asked = query.format(", ".join("?" * len(some)))
+            found = {row["row"]: row for row in store.execute(asked, list(some))}
+            yield from (found[row] for row in some if row in found)
 
     def _conversations(self) -> tuple[str, list[Any]]:
         """A condition on conversations: the project, and the source where it tells places apart."""
@@ -246,11 +253,6 @@ class Finding:
         ).fetchone()
         return str(row[0]) if row else ""
 
-    def _day(self, at: str) -> str:
-        if not at:
-            return ""
-        return datetime.fromisoformat(at).astimezone(self._library.zone).date().isoformat()
-
     def _moment(self, day: date) -> str:
         """When a day begins, as the store writes times."""
         begins = datetime.combine(day, time.min, self._library.zone).astimezone(UTC)
@@ -269,6 +271,6 @@ def _within(column: str, project: str) -> tuple[str, list[Any]]:
     return f"({' OR '.join(parts)})", values
 
 
-def told_by(found: Mapping[int, float], most: int) -> list[int]:
-    """The best rows, best first; of equals the newest."""
-    return sorted(found, key=lambda row: (found[row], row), reverse=True)[:most]
+def by_score(found: Mapping[int, float]) -> list[int]:
+    """The rows, best first; of equals the newest."""
+    return sorted(found, key=lambda row: (found[row], row), reverse=True)

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import VaultFault
-from pipeline.recall.listing import day_of, listed, stamp_of
+from pipeline.recall.listing import Stamp, day_of, listed, stamp_of
 from pipeline.recall.terms import spaced
 from pipeline.sqlite import transaction
 
 NAME = "recall.sqlite"
-_VERSION = 3  # another number when anything is kept in another way
+_VERSION = 4  # another number when anything is kept in another way
+_UNSETTLED = "[]"  # the stamp of a file that may still be changing
 _NAMING = re.compile(r"[^\W\d_]{3,}")
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
 _SCHEMA = f"""
@@ -33,7 +34,7 @@ CREATE TABLE files (
     stem    TEXT NOT NULL,
     title   TEXT NOT NULL,
     aliases TEXT NOT NULL,           -- JSON list
-    stamp   TEXT NOT NULL,
+    stamp   TEXT NOT NULL,           -- JSON list: a Stamp
     digest  TEXT NOT NULL            -- sha256 of the bytes
 );
 CREATE TABLE sections (
@@ -50,9 +51,12 @@ CREATE INDEX sections_path ON sections (path);
 CREATE VIRTUAL TABLE sections_fts USING fts5 (
     names, heading, body, tokenize='porter unicode61 remove_diacritics 2'
 );
+CREATE VIRTUAL TABLE heads_fts USING fts5 (  -- again by themselves, for few words stand in any
+    names, heading, tokenize='porter unicode61 remove_diacritics 2'
+);
 CREATE TABLE pages (
     path  TEXT PRIMARY KEY,
-    stamp TEXT NOT NULL,
+    stamp TEXT NOT NULL,             -- as in files
     value TEXT NOT NULL              -- JSON list: what was read in it
 );
 PRAGMA user_version = {_VERSION};
@@ -81,7 +85,7 @@ class SectionIndex:
         self._file = file
         self._root = root
         self._connection: sqlite3.Connection | None = None
-        self._stamps: dict[str, tuple[str, str, str]] | None = None
+        self._known: dict[str, tuple[str, Stamp | None]] | None = None
         self._words: list[str] | None = None
         self._version = -1
 
@@ -110,7 +114,7 @@ class SectionIndex:
         """Close it; a damaged one is deleted, to be made anew."""
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._stamps = None, None
+        self._connection, self._known = None, None
         if damaged:
             for path in files_of(self._file):
                 with suppress(OSError):
@@ -145,16 +149,25 @@ class SectionIndex:
                 (text, tuple((conv, first, last) for conv, first, last in cites))
                 for text, cites in json.loads(lines)
             ),
-            day=day or day_of(stamp),
+            day=day or day_of(json.loads(stamp)),
         )
 
     def places(self, rows: Sequence[int]) -> dict[int, tuple[str, int]]:
         """The article's path and the number in it of each of these sections."""
-        among = ", ".join("?" * len(rows))
         found = self.connection.execute(
-            f"SELECT id, path, ordinal FROM sections WHERE id IN ({among})", list(rows)
+            """SELECT id, path, ordinal FROM sections
+               WHERE id IN (SELECT value FROM json_each(?))""",
+            (json.dumps(rows),),
         )
         return {row: (path, ordinal) for row, path, ordinal in found}
+
+    def days(self, rows: Sequence[int]) -> dict[int, str]:
+        """The day of each of these sections, "" for one that cites none."""
+        found = self.connection.execute(
+            "SELECT id, day FROM sections WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(rows),),
+        )
+        return dict(found.fetchall())
 
     def words(self) -> list[str]:
         """The words that name articles and their sections, in lower case, each once."""
@@ -173,11 +186,11 @@ class SectionIndex:
         """
         connection = self.connection
         path = self._root / page
-        stamp = stamp_of(path)
+        stamp = json.dumps(stamp_of(path))
         kept = connection.execute(
             "SELECT stamp, value FROM pages WHERE path = ?", (page,)
         ).fetchone()
-        if kept is not None and stamp and kept[0] == stamp:
+        if kept is not None and kept[0] == stamp != _UNSETTLED:
             return [str(one) for one in json.loads(kept[1])]
         try:
             text = path.read_bytes().decode("utf-8")
@@ -197,17 +210,13 @@ class SectionIndex:
     # ------------------------------------------------------------------ keeping it
 
     def _update(self, connection: sqlite3.Connection) -> None:
-        known = self._known(connection)
+        known = self._read(connection)
         there = listed(self._root)
-        changed = {
-            path: (stem, stamp)
-            for path, (stem, stamp) in there.items()
-            if not stamp or path not in known or known[path][:2] != (stem, stamp)
-        }
-        gone = known.keys() - there.keys()
-        if not changed and not gone:
+        if there == known:  # nearly always
             return
-        texts: dict[str, tuple[str, str, bytes]] = {}
+        changed = {path: there[path] for path in there if known.get(path) != there[path]}
+        gone = known.keys() - there.keys()
+        texts: dict[str, tuple[str, bytes]] = {}
         touched: list[tuple[str, str]] = []
         for path, (stem, stamp) in changed.items():
             try:
@@ -216,12 +225,12 @@ class SectionIndex:
             except (OSError, UnicodeDecodeError):  # whoever reads this very page is told
                 gone = gone | ({path} & known.keys())
                 continue
-            digest = hashlib.sha256(content).hexdigest()
-            if path in known and (known[path][0], known[path][2]) == (stem, digest):
+            kept = connection.execute("SELECT stem, digest FROM files WHERE path = ?", (path,))
+            if kept.fetchone() == (stem, hashlib.sha256(content).hexdigest()):
                 if stamp:  # only touched, or settled since
-                    touched.append((stamp, path))
+                    touched.append((json.dumps(stamp), path))
                 continue
-            texts[path] = (stem, stamp, content)
+            texts[path] = (stem, content)
         if not (texts or touched or gone):
             return
         with transaction(connection):
@@ -229,22 +238,27 @@ class SectionIndex:
             for path in gone:
                 self._replace(connection, path, {})
                 connection.execute("DELETE FROM files WHERE path = ?", (path,))
-            for path, (stem, stamp, content) in texts.items():
-                self._write(connection, path, stem, stamp, content)
-        self._stamps = None
+            for path, (stem, content) in texts.items():
+                self._write(connection, path, stem, changed[path][1], content)
+        self._known = None
 
-    def _known(self, connection: sqlite3.Connection) -> dict[str, tuple[str, str, str]]:
-        """Stem, stamp and digest by path; read again where another program changed them."""
+    def _read(self, connection: sqlite3.Connection) -> dict[str, tuple[str, Stamp | None]]:
+        """Stem and stamp by path; read again where another program changed them."""
         version = connection.execute("PRAGMA data_version").fetchone()[0]
-        if self._stamps is None or version != self._version:
-            rows = connection.execute("SELECT path, stem, stamp, digest FROM files")
-            self._stamps = {path: (stem, stamp, digest) for path, stem, stamp, digest in rows}
+        if self._known is None or version != self._version:
+            rows = connection.execute("SELECT path, stem, stamp FROM files").fetchall()
+            stamps = json.loads(f"[{','.join(stamp for _, _, stamp in rows)}]")
+            self._known = {
+                # one that may still have been changing is like none
+                path: (stem, tuple(stamp) or None)
+                for (path, stem, _), stamp in zip(rows, stamps, strict=True)
+            }
             self._version = version
             self._words = None
-        return self._stamps
+        return self._known
 
     def _write(
-        self, connection: sqlite3.Connection, path: str, stem: str, stamp: str, content: bytes
+        self, connection: sqlite3.Connection, path: str, stem: str, stamp: Stamp, content: bytes
     ) -> None:
         from pipeline.recall.sections import article_of
 
@@ -277,7 +291,7 @@ class SectionIndex:
                 stem,
                 article.title,
                 json.dumps(article.aliases, ensure_ascii=False),
-                stamp,
+                json.dumps(stamp),
                 hashlib.sha256(content).hexdigest(),
             ),
         )
@@ -296,11 +310,12 @@ class SectionIndex:
                 )
                 continue
             connection.execute("DELETE FROM sections_fts WHERE rowid = ?", (row,))
+            connection.execute("DELETE FROM heads_fts WHERE rowid = ?", (row,))
             connection.execute("DELETE FROM sections WHERE id = ?", (row,))
         for digest in rows:  # in the page's order: of hits that are worth the same it decides
             if digest in kept:
                 continue
-            ordinal, anchor, headings, lines, day, *indexed = rows[digest]
+            ordinal, anchor, headings, lines, day, names, heading, body = rows[digest]
             row = connection.execute(
                 """INSERT INTO sections (path, ordinal, anchor, headings, lines, day, digest)
                    VALUES (?, ?, ?, ?, ?, ?, ?)""",
@@ -308,7 +323,11 @@ class SectionIndex:
             ).lastrowid
             connection.execute(
                 "INSERT INTO sections_fts (rowid, names, heading, body) VALUES (?, ?, ?, ?)",
-                (row, *map(spaced, indexed)),
+                (row, spaced(names), spaced(heading), spaced(body)),
+            )
+            connection.execute(
+                "INSERT INTO heads_fts (rowid, names, heading) VALUES (?, ?, ?)",
+                (row, spaced(names), spaced(heading)),
             )
 
     def _in_memory(self) -> sqlite3.Connection:
@@ -345,6 +364,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
     try:
         connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA cache_size=-16000")  # KiB: all of it, of a usual wiki
         connection.execute("PRAGMA synchronous=OFF")  # what a power cut damages is made anew
         connection.execute("PRAGMA secure_delete=ON")
         if not _is_usable(connection):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import StoreFault
 from pipeline.recall.index import NAME, SectionIndex
+from pipeline.recall.marking import marking
 from pipeline.sqlite import is_busy
 
 if TYPE_CHECKING:  # what searches need not load what parses settings and pages
     from pipeline.config import Config
     from pipeline.vault import Vault
 
+_HELD_KIB = 32_000  # of the store's pages that are kept at hand
 _PATIENCE = 1.0  # seconds to wait for a store that is locked
 
 
@@ -30,13 +32,14 @@ class Library:
     """Opened by `library` or `opened`.
 
     root: the vault's folder, there or not. store: memory.sqlite to be read, None without one.
-    sections: the index over the articles. redaction: keyword arguments for `redact`. zone: of the
-    days, None for the machine's own.
+    sections: the index over the articles. marking: what the words of a search are marked with.
+    redaction: keyword arguments for `redact`. zone: of the days, None for the machine's own.
     """
 
     root: Path
     store: sqlite3.Connection | None
     sections: SectionIndex
+    marking: sqlite3.Connection
     redaction: Mapping[str, Any]
     zone: tzinfo | None = None
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
@@ -68,12 +71,13 @@ def opened(
     try:
         store = _looked_at(store_path) if store_path.is_file() else None
         sections = SectionIndex(cache_dir / NAME, vault)
-        try:
-            yield Library(vault, store, sections, redaction, zone)
-        finally:
-            sections.close(damaged=False)
-            if store is not None:
-                store.close()
+        with closing(marking()) as apart:
+            try:
+                yield Library(vault, store, sections, apart, redaction, zone)
+            finally:
+                sections.close(damaged=False)
+                if store is not None:
+                    store.close()
     except sqlite3.Error as error:
         raise StoreFault(
             f"cannot read {store_path}: {error}", mend="`memory doctor` says what is wrong with it"
@@ -92,6 +96,7 @@ def _looked_at(path: Path) -> sqlite3.Connection | None:
         found = sqlite3.connect(f"{path.as_uri()}?{mode}", uri=True, timeout=_PATIENCE)
         try:
             found.execute("PRAGMA query_only=ON")
+            found.execute(f"PRAGMA cache_size=-{_HELD_KIB}")
             made = found.execute("SELECT 1 FROM sqlite_master WHERE name = 'messages'").fetchone()
         except sqlite3.OperationalError as error:
             found.close()

@@ -17,21 +17,23 @@ _LONGEST = 200_000  # characters of a text that is looked through
 Span = tuple[int, int]
 
 
-class Marker:
-    """Finds the terms of one search in texts. Close it after use."""
+def marking() -> sqlite3.Connection:
+    """What markers find words with: an index of its own, in memory."""
+    made = sqlite3.connect(":memory:", isolation_level=None)
+    made.execute(
+        "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')"
+    )
+    made.execute("BEGIN")  # never ended: nothing of it is kept
+    return made
 
-    def __init__(self, wanted: Sequence[Term]) -> None:
+
+class Marker:
+    """Finds the terms of one search in texts."""
+
+    def __init__(self, wanted: Sequence[Term], beside: sqlite3.Connection) -> None:
         self._needles = [term.needle for term in wanted if term.needle]
         self._expression = " OR ".join(f"({t.expression})" for t in wanted if not t.needle)
-        self._beside = sqlite3.connect(":memory:", isolation_level=None)
-        self._beside.execute(
-            "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')"
-        )
-        self._beside.execute("BEGIN")  # never ended: nothing of it is kept
-
-    def close(self) -> None:
-        """Let go of what it was found with."""
-        self._beside.close()
+        self._beside = beside
 
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """Of each text the places of the terms, in order and apart, by the stems of words."""

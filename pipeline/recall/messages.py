@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pipeline.recall.postings import Index, postings
-from pipeline.recall.ranking import Weights, likely, ranked, shortness
-from pipeline.recall.sizes import lengths, slices
+from pipeline.recall.ranking import Weights, likely, ranked, rarity, shortness
+from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
 # by leave-one-conversation-out on LoCoMo: benchmarks/recall.py
@@ -18,7 +19,7 @@ WEIGHTS = Weights(
     saturation=1.0,
     group=1.2,
 )
-_CLOSE = 500  # messages that are ranked with what stands beside them
+_CLOSE = 400  # messages that are ranked with what stands beside them
 _FTS = "messages_fts"
 
 
@@ -28,11 +29,16 @@ def rank(
     where: str = "",
     values: tuple[object, ...] = (),
     weights: Weights = WEIGHTS,
+    then: Callable[[str], bool] | None = None,
 ) -> dict[int, float]:
-    """The messages that match, by rowid."""
+    """The messages that match, by rowid.
+
+    then: whether a time, as the store writes it, is one that the query names. That counts as a word
+    does that stands in all that was said then.
+    """
     found = postings(Index(store, _FTS, "messages", where, values), wanted)
     close = likely(((one.rarity, one.rows) for one in found), weights.beside, _CLOSE)
-    places = _places(store, close)
+    places, times = _places(store, close)
     words, average = lengths(store, _FTS, places)
     matches = [
         (
@@ -45,19 +51,23 @@ def rank(
         )
         for one in found
     ]
+    if then:
+        said = {row: 1.0 for row, at in times.items() if then(at)}
+        matches.append((rarity(len(places), len(said)), said))
     return ranked(matches, places, _sizes(store, places, words), weights)
 
 
-def _places(store: sqlite3.Connection, rows: Sequence[int]) -> dict[int, tuple[str, int]]:
-    return {
-        row: (conv, position)
-        for some in slices(rows)
-        for row, conv, position in store.execute(
-            f"""SELECT rowid, conv, position FROM messages
-                WHERE rowid IN ({", ".join("?" * len(some))})""",
-            some,
-        )
-    }
+def _places(
+    store: sqlite3.Connection, rows: Sequence[int]
+) -> tuple[dict[int, tuple[str, int]], dict[int, str]]:
+    """Of these rows conversation and position, and when it was said."""
+    found = store.execute(
+        """SELECT rowid, conv, position, at FROM messages
+           WHERE rowid IN (SELECT value FROM json_each(?))""",
+        (json.dumps(rows),),
+    ).fetchall()
+    places = {row: (conv, position) for row, conv, position, _ in found}
+    return places, {row: at for row, _, _, at in found}
 
 
 def _sizes(
@@ -67,11 +77,10 @@ def _sizes(
     looked: defaultdict[str, list[int]] = defaultdict(list)
     for row, (conv, _) in places.items():
         looked[conv].append(words.get(row, 0))
-    sizes: dict[str, float] = {}
-    for some in slices(list(looked)):
-        among = ", ".join("?" * len(some))
-        for conv, count in store.execute(
-            f"SELECT conv, count(*) FROM messages WHERE conv IN ({among}) GROUP BY conv", some
-        ):
-            sizes[conv] = count * sum(looked[conv]) / len(looked[conv])
-    return sizes
+    # by the last of each, to count them takes longer than all the rest
+    found = store.execute(
+        """SELECT value, (SELECT 1 + max(position) FROM messages WHERE conv = value)
+           FROM json_each(?)""",
+        (json.dumps(list(looked)),),
+    )
+    return {conv: count * sum(looked[conv]) / len(looked[conv]) for conv, count in found}

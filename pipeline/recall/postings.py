@@ -6,6 +6,7 @@ by what is rare in the query, and what is common is only looked up among them.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from pipeline.recall.terms import Term
 
 MOST = 500  # rows a rare term may have
 _ALL = 2500  # rows of all rare terms together
-_NEWEST = 500  # rows that are looked at where no term is rare
+_IN_HALF = 0.7  # the rarity of what half of all rows hold; beside rarer words it tells nothing
+_NEWEST = 300  # rows that are looked at where no term is rare
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +38,47 @@ class Index:
     values: tuple[Any, ...] = ()
     spaced: bool = False
 
-    def rows(self, term: Term, most: int, among: str = "", column: str = "") -> list[int]:
-        """The newest rows with a term, at most so many; among: those that match this too."""
-        if term.needle and not self.spaced:
-            return self._containing(term.needle, most)
-        wanted = f"({term.expression})"
-        if column:
-            wanted = f"{column} : {wanted}"
-        if among:
-            # few, and in the order of the index they are found in half the time
-            return self._matching(f"{wanted} AND ({among})", most, "")
-        return self.newest(wanted, most)
+    def first(self, term: Term, most: int) -> list[int]:
+        """The oldest rows with a term, at most so many."""
+        if self._is_read(term):
+            return self._containing(term.needle, most, "")
+        return self.matching(term.expression, most)
 
-    def newest(self, expression: str, most: int) -> list[int]:
-        """The newest rows that match an expression of FTS5, at most so many."""
-        return self._matching(expression, most, "ORDER BY f.rowid DESC")
+    def newest(self, term: Term, most: int) -> list[int]:
+        """The newest rows with a term, at most so many, the newest first."""
+        if self._is_read(term):
+            return self._containing(term.needle, most, "DESC")
+        return self.matching(term.expression, most, newest=True)
 
-    def _matching(self, expression: str, most: int, order: str) -> list[int]:
+    def matching(self, expression: str, most: int, *, newest: bool = False) -> list[int]:
+        """Rows that match an expression of FTS5, at most so many, in the order of the index.
+
+        newest: the newest first, which takes half as long again.
+        """
         joined = f"JOIN {self.table} AS r ON r.rowid = f.rowid" if self.where else ""
-        found = self.connection.execute(
-            f"""SELECT f.rowid FROM {self.fts} AS f {joined} WHERE {self.fts} MATCH ?
-                {f"AND {self.where}" if self.where else ""} {order} LIMIT ?""",
+        return self._rows(
+            f"""SELECT f.rowid AS row FROM {self.fts} AS f {joined} WHERE {self.fts} MATCH ?
+                {f"AND {self.where}" if self.where else ""}
+                {"ORDER BY f.rowid DESC" if newest else ""} LIMIT ?""",
             (expression, *self.values, most),
         )
-        return [row[0] for row in found]
 
-    def _containing(self, needle: str, most: int) -> list[int]:
+    def _is_read(self, term: Term) -> bool:
+        return bool(term.needle) and not self.spaced
+
+    def _containing(self, needle: str, most: int, order: str) -> list[int]:
         """Without words to go by every row is looked at."""
-        found = self.connection.execute(
-            f"""SELECT r.rowid FROM {self.table} AS r WHERE instr(r.text, ?) > 0
-                {f"AND {self.where}" if self.where else ""} ORDER BY r.rowid DESC LIMIT ?""",
+        return self._rows(
+            f"""SELECT r.rowid AS row FROM {self.table} AS r WHERE instr(r.text, ?) > 0
+                {f"AND {self.where}" if self.where else ""} ORDER BY r.rowid {order} LIMIT ?""",
             (needle, *self.values, most),
         )
-        return [row[0] for row in found]
+
+    def _rows(self, query: str, values: Sequence[Any]) -> list[int]:
+        # as one value: to step through them from here takes longer than to find them
+        found = self.connection.execute(f"SELECT json_group_array(row) FROM ({query})", values)
+        rows: list[int] = json.loads(found.fetchone()[0])
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,7 @@ class Posting:
 
     term: Term
     rarity: float
-    rows: tuple[int, ...]
+    rows: Sequence[int]
 
 
 def postings(index: Index, wanted: Sequence[Term]) -> list[Posting]:
@@ -86,14 +96,14 @@ def postings(index: Index, wanted: Sequence[Term]) -> list[Posting]:
     Of a term that more than MOST rows hold, only those rows that hold a rarer one as well.
     """
     count = total(index.connection, index.fts)
-    probed = [(term, index.rows(term, MOST + 1)) for term in wanted]
+    probed = [(term, index.first(term, MOST + 1)) for term in wanted]
     rare: list[Posting] = []
     common: list[tuple[Term, float]] = []
     taken = 0
     for term, rows in sorted(probed, key=lambda one: len(one[1])):
         if len(rows) <= MOST and taken + len(rows) <= _ALL:
             taken += len(rows)
-            rare.append(Posting(term, rarity(count, len(rows)), tuple(rows)))
+            rare.append(Posting(term, rarity(count, len(rows)), rows))
         else:
             common.append((term, rarity(count, _estimated(rows, count))))
     if not common:
@@ -102,9 +112,9 @@ def postings(index: Index, wanted: Sequence[Term]) -> list[Posting]:
     if anchors:
         among = " OR ".join(f"({term.expression})" for term in anchors)
         found = [
-            Posting(term, worth, tuple(index.rows(term, MOST, among)))
+            Posting(term, worth, index.matching(f"({term.expression}) AND ({among})", MOST))
             for term, worth in common
-            if not term.needle
+            if not term.needle and worth > _IN_HALF
         ]
         return rare + found
     return rare + _of_common(index, common)
@@ -114,20 +124,18 @@ def _of_common(index: Index, common: Sequence[tuple[Term, float]]) -> list[Posti
     """The newest rows that hold all of them; where these are few, the newest of each too."""
     words = [(term, worth) for term, worth in common if not term.needle]
     together = " AND ".join(f"({term.expression})" for term, _ in words)
-    both = index.newest(together, _NEWEST) if len(words) > 1 else []
+    both = index.matching(together, _NEWEST, newest=True) if len(words) > 1 else []
+    few = len(both) < _NEWEST // 10
     return [
-        Posting(
-            term,
-            worth,
-            tuple(both if len(both) >= _NEWEST // 10 else {*both, *index.rows(term, _NEWEST)}),
-        )
+        Posting(term, worth, list({*both, *index.newest(term, _NEWEST)}) if few else both)
         for term, worth in common
     ]
 
 
 def _estimated(rows: Sequence[int], count: int) -> float:
-    """How many rows hold a term of which only the newest were read: they stand this dense."""
+    """How many rows hold a term of which not all were read."""
     if len(rows) <= MOST:
         return len(rows)
-    stretch = max(1, rows[0] - rows[-1])
-    return min(count, count * len(rows) / max(stretch, len(rows)))
+    # As dense as up to the last one read, from the very first row on: a word that came up yesterday
+    # is not common for that.
+    return min(count, count * len(rows) / max(rows[-1], len(rows)))

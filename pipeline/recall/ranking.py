@@ -7,9 +7,11 @@ arithmetic: which units hold a term is found by `postings`.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+_APART = 1 << 32  # units a group may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ def rarity(total: int, holding: float) -> float:
 
 def shortness(words: int, average: float, length: float) -> float:
     """What a match counts in a unit of so many words."""
-    return 1 / (1 - length + length * words / max(average, 1.0))
+    return 1 / (1 - length + length * words / (average or 1.0))
 
 
 def ranked(
@@ -51,30 +53,27 @@ def ranked(
     matches: of each term its rarity and what it counts in each unit that holds it. places: group
     and number in it of each unit. sizes: units of each group.
     """
-    at = {place: unit for unit, place in places.items()}
-    units: defaultdict[int, float] = defaultdict(float)
+    first = {group: at * _APART for at, group in enumerate(sizes)}
+    at = {unit: first[group] + number for unit, (group, number) in places.items()}
+    units = dict.fromkeys(at.values(), 0.0)
     groups: defaultdict[str, float] = defaultdict(float)
     average = sum(sizes.values()) / max(1, len(sizes)) or 1.0
     best = 0.0
     beside = tuple(weights.beside.items())
     whole = 1 + weights.saturation  # so that a match in a unit of average length counts 1
     for rare, holding in matches:
+        known = [unit for unit in holding if unit in at]
         near: defaultdict[int, float] = defaultdict(float)
-        within: defaultdict[str, int] = defaultdict(int)
-        for unit, strength in holding.items():
-            place = places.get(unit)
-            if place is None:
-                continue
-            group, number = place
-            within[group] += 1
-            near[unit] += strength
+        for unit in known:
+            place, strength = at[unit], holding[unit]
+            near[place] += strength
             for distance, share in beside:
-                other = at.get((group, number + distance))
-                if other is not None:
-                    near[other] += share * strength
-        for unit, value in near.items():
-            units[unit] += rare * whole * value / (value + weights.saturation)
+                if place + distance in units:
+                    near[place + distance] += share * strength
+        for place, value in near.items():
+            units[place] += rare * whole * value / (value + weights.saturation)
         # judged by the groups that are looked at, all of which may hold what is rare elsewhere
+        within = Counter([places[unit][0] for unit in known])
         worth = rarity(len(sizes), len(within))
         best += rare + weights.group * worth
         for group, count in within.items():
@@ -83,8 +82,9 @@ def ranked(
             )
             groups[group] += worth * count / (count + slack)
     return {
-        unit: (score + weights.group * groups[places[unit][0]]) / best
-        for unit, score in units.items()
+        unit: (units[place] + weights.group * groups[places[unit][0]]) / best
+        for unit, place in at.items()
+        if units[place]
     }
 
 
@@ -96,8 +96,6 @@ def likely(
     for rare, holding in matches:
         for unit in holding:
             sums[unit] += rare
-    if len(sums) <= most:
-        return sorted({unit + distance for unit in sums for distance in (0, *beside)})
     around: defaultdict[int, float] = defaultdict(float)
     for unit, value in sums.items():
         around[unit] += value

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from itertools import islice
+from heapq import heapify, heappop, heappush
+from itertools import count, islice
 
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.recall import articles, claims, messages
-from pipeline.recall.finding import PLACES, Finding, Found, told_by
+from pipeline.recall.days import Days, days
+from pipeline.recall.finding import PLACES, Finding, Found, by_score
 from pipeline.recall.library import Library
 from pipeline.recall.marking import MARKS, Marker, Span, best_line, snippet
 from pipeline.recall.slips import mended
@@ -27,8 +30,10 @@ __all__ = ["MARKS", "PLACES", "Filters", "Hit", "search"]
 _WORTH = {"articles": 1.2, "claims": 1.0, "conversations": 0.85, "observations": 0.85}
 _NEWER = 0.1  # of the score, for what was said today; half of it a season ago
 _SEASON_DAYS = 90.0
-_SPARE = 2  # times as many candidates as hits, for what is told twice or must not be told
-_LEAST = 20  # candidates of a place at least
+_LEAST = 10  # of each place at least so many are looked at by their day
+
+# what it may be worth, negated; which came first; the hit once it is looked up; where from
+_Waiting = tuple[float, int, Found | None, Mapping[int, float], Iterator[Found]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,8 @@ def search(lib: Library, query: str, filters: Filters, limit: int) -> list[Hit]:
     for again in (False, True):
         lib.sections.fresh()
         try:
-            return _search(lib, wanted, filters, limit)
+            with _at_one_moment(lib.store):
+                return _search(lib, wanted, days(query), filters, limit)
         except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
             if again or (isinstance(error, sqlite3.Error) and is_busy(error)):
                 raise StoreFault(
@@ -93,56 +99,94 @@ def search(lib: Library, query: str, filters: Filters, limit: int) -> list[Hit]:
     raise AssertionError("unreachable")
 
 
-def _search(lib: Library, wanted: Sequence[Term], filters: Filters, limit: int) -> list[Hit]:
+@contextmanager
+def _at_one_moment(store: sqlite3.Connection | None) -> Iterator[None]:
+    """Read the store as it is now, however long it takes: a night may be writing."""
+    if store is None:
+        yield
+        return
+    store.execute("BEGIN")
+    try:
+        yield
+    finally:
+        store.rollback()
+
+
+def _search(
+    lib: Library, wanted: Sequence[Term], named: Days, filters: Filters, limit: int
+) -> list[Hit]:
     called = articles.redirected(lib, wanted)
     wanted = wanted if called else mended(lib, wanted)
     finding = Finding(lib, filters.places, filters.project, filters.since, filters.until)
-    # of a filter the rows of articles know nothing: more are looked at
-    most = max(_LEAST, _SPARE * limit)
-    scored = [
-        (_score(one, scores[one.row], lib), one)
-        for scores, found in _found(lib, wanted, called, filters, finding, most)
-        for one in found
+    marker = Marker(wanted, lib.marking)
+    found = _found(lib, wanted, named, called, filters, finding)
+    best = _best_first(lib, found, max(limit, _LEAST))
+    return [
+        _hit(lib, finding, score, one, spans, marker)
+        for score, one, spans in islice(_each_once(best, marker, limit), limit)
     ]
-    scored.sort(key=lambda pair: pair[0], reverse=True)
-    with closing(Marker(wanted)) as marker:
-        best = islice(_each_once(scored, marker, limit), limit)
-        return [_hit(lib, finding, score, one, spans, marker) for score, one, spans in best]
 
 
 def _found(
     lib: Library,
     wanted: Sequence[Term],
+    named: Days,
     called: Collection[str],
     filters: Filters,
     finding: Finding,
-    most: int,
-) -> Iterator[tuple[Mapping[int, float], Iterable[Found]]]:
-    """Of each place that is asked for the scores, and what the best rows hold."""
+) -> Iterator[tuple[Mapping[int, float], Iterator[Found]]]:
+    """Of each place that is asked for the scores, and what stands in the rows, the best first."""
+    then = (lambda at: named.cover(finding.day(at))) if named else None
     if "articles" in filters.places:
-        scores: Mapping[int, float] = articles.rank(lib, wanted, called)
-        filtered = filters.project or filters.since or filters.until
-        yield scores, finding.sections(told_by(scores, len(scores) if filtered else most))
+        covers = named.cover if named else None
+        scores: Mapping[int, float] = articles.rank(lib, wanted, called, covers)
+        yield scores, finding.sections(by_score(scores))
     if lib.store is None:
         return
     if "claims" in filters.places:
-        scores = claims.rank(lib.store, wanted, *finding.of_claims())
-        yield scores, finding.claims(told_by(scores, most))
+        scores = claims.rank(lib.store, wanted, *finding.of_claims(), then)
+        yield scores, finding.claims(by_score(scores))
     if {"conversations", "observations"} & set(filters.places):
-        scores = messages.rank(lib.store, wanted, *finding.of_messages())
-        yield scores, finding.messages(told_by(scores, most))
+        scores = messages.rank(lib.store, wanted, *finding.of_messages(), then=then)
+        yield scores, finding.messages(by_score(scores))
 
 
-def _score(found: Found, score: float, lib: Library) -> float:
-    score *= _WORTH[found.place]
+def _best_first(
+    lib: Library, found: Iterable[tuple[Mapping[int, float], Iterator[Found]]], most: int
+) -> Iterator[tuple[float, Found]]:
+    """All of it by score. What cannot be the next yet is not looked up.
+
+    most: of each place so many are looked up for being perhaps newer than what is worth as much.
+    """
+    number = count()  # of equals the first one found comes first
+    waiting: list[_Waiting] = [
+        (-math.inf, next(number), None, scores, ones) for scores, ones in found
+    ]
+    heapify(waiting)
+    seen: Counter[str] = Counter()
+    while waiting:
+        score, _, one, scores, ones = heappop(waiting)
+        if one is not None:
+            yield -score, one
+        elif (one := next(ones, None)) is not None:
+            score = scores[one.row] * _WORTH[one.place]
+            heappush(waiting, (-score * _newness(one, lib), next(number), one, scores, ones))
+            # no later one of its place is worth more
+            seen[one.place] += 1
+            bound = score * (1 + _NEWER) if seen[one.place] < most else score
+            heappush(waiting, (-bound, next(number), None, scores, ones))
+
+
+def _newness(found: Found, lib: Library) -> float:
+    """What its day makes of a score."""
     if not found.day:
-        return score
+        return 1.0
     age = (lib.now().date() - date.fromisoformat(found.day)).days
-    return score * (1 + _NEWER * math.exp2(-max(0, age) / _SEASON_DAYS))
+    return 1 + _NEWER * math.exp2(-max(0, age) / _SEASON_DAYS)
 
 
 def _each_once(
-    scored: Sequence[tuple[float, Found]], marker: Marker, limit: int
+    scored: Iterator[tuple[float, Found]], marker: Marker, limit: int
 ) -> Iterator[tuple[float, Found, list[list[Span]]]]:
     """Without what something better says already, or rests on; with what matches in its lines.
 
@@ -150,8 +194,7 @@ def _each_once(
     """
     said: set[str] = set()
     cited: set[tuple[str, int]] = set()
-    for start in range(0, len(scored), limit):
-        some = scored[start : start + limit]
+    while some := list(islice(scored, limit)):
         spans = iter(marker.spans([line for _, one in some for line in one.lines]))
         for score, one in some:
             own = list(islice(spans, len(one.lines)))
@@ -188,10 +231,9 @@ def _hit(
     if one.place == "articles" and one.cites:
         cites = one.cites[best_line(spans, one.lines)]
     conv, first, _ = cites[-1] if cites else ("", 0, 0)
-    told = "\n".join((one.title, *one.lines))
+    told = "\n".join((one.title, one.anchor, *one.lines))
     clean = redact(told, **lib.redaction).text
-    title, *lines = clean.split("\n")
-    anchor = one.anchor and redact(one.anchor, **lib.redaction).text
+    title, anchor, *lines = clean.split("\n")
     if clean != told:
         spans = marker.spans(lines)
     return Hit(

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
-
-_MANY = 500  # parameters of one statement
-_T = TypeVar("_T")
+from collections.abc import Iterable
 
 
 def lengths(
     connection: sqlite3.Connection, fts: str, rows: Iterable[int]
 ) -> tuple[dict[int, int], float]:
     """Words of each of these rows, and of a row on the average."""
-    found = {
-        row: _total(sizes)
-        for some in slices(list(rows))
-        for row, sizes in connection.execute(
-            f"SELECT id, sz FROM {fts}_docsize WHERE id IN ({', '.join('?' * len(some))})", some
-        )
-    }
+    found = connection.execute(
+        f"SELECT id, sz FROM {fts}_docsize WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(rows)),),
+    )
     count, words = _whole(connection, fts)
-    return found, words / max(1, count)
+    return {row: _total(sizes) for row, sizes in found}, words / max(1, count)
 
 
 def total(connection: sqlite3.Connection, fts: str) -> int:
     """Rows of the index; to count those of its table takes longer than to search it."""
     return _whole(connection, fts)[0]
-
-
-def slices(rows: Sequence[_T]) -> Iterator[list[_T]]:
-    """Some at a time, as many as a statement takes."""
-    return (list(rows[start : start + _MANY]) for start in range(0, len(rows), _MANY))
 
 
 def _whole(connection: sqlite3.Connection, fts: str) -> tuple[int, int]:
@@ -46,8 +35,8 @@ def _whole(connection: sqlite3.Connection, fts: str) -> tuple[int, int]:
 
 def _total(data: bytes) -> int:
     """The sum of the numbers, one of each column."""
-    if len(data) == 1:
-        return data[0]
+    if data.isascii():  # nearly always: no number takes more than a byte
+        return sum(data)
     total_ = 0
     while data:
         number, data = _varint(data)

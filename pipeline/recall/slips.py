@@ -31,7 +31,7 @@ def _may_be_slip(library: Library, term: Term) -> bool:
     indexes = [Index(library.sections.connection, "sections_fts", "sections", spaced=True)]
     if library.store is not None:
         indexes += [Index(library.store, f"{table}_fts", table) for table in ("claims", "messages")]
-    return not any(index.rows(term, 1) for index in indexes)
+    return not any(index.first(term, 1) for index in indexes)
 
 
 def _nearest(term: Term, vocabulary: Iterable[str]) -> list[Term]:
