@@ -1,4 +1,7 @@
-"""Conversations that grow, are resumed, forked, and read out of order: what was folded stays."""
+"""Conversations that grow, are resumed, forked, and read out of order: what was folded stays.
+
+So does what the user put under a topic, and what a held draft is made of.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.records import ALWAYS, Bucket, Chunk
+from pipeline.records import ALWAYS, Assignment, Bucket, Chunk, Draft
 from pipeline.stages import chunk
+from pipeline.store.ledger import Folding
 from tests.doubles import CannedModel
 from tests.support_ingest import House, new_house, said
 from tests.support_transcripts import write_lines
@@ -20,12 +24,19 @@ from tests.support_transcripts import write_lines
 FOLDED_AT = datetime(2027, 1, 1, 4, 0, tzinfo=UTC)
 SUBJECTS = ("tomato seedlings in warm soil", "the parser of nested generics", "a tent by the lake")
 PLACE = st.integers(0, 30)
-STEP = st.one_of(
+EVENT = st.one_of(
     st.tuples(st.just("grow"), PLACE, st.integers(1, 9)),
+    st.tuples(st.just("resume"), PLACE, st.integers(1, 9)),
     st.tuples(st.just("fork"), PLACE, PLACE),
     st.tuples(st.just("late"), PLACE, st.integers(1, 3)),
     st.tuples(st.just("swap"), PLACE, PLACE),
-    st.tuples(st.just("night"), PLACE, PLACE),
+)
+# a day: what happens to conversations, how many of 30 chunks are folded, what is decided of one
+DAY = st.tuples(
+    st.lists(EVENT, min_size=1, max_size=3),
+    st.sampled_from([0, 0, 10, 20]),
+    st.sampled_from(["", "split", "hold"]),
+    PLACE,
 )
 
 
@@ -33,15 +44,17 @@ STEP = st.one_of(
 class Growth:
     """Sessions as their agent writes them, and what the nights made of them.
 
-    folded: chunk id → the messages in it.
+    folded, chosen, held: chunk id → the messages in it.
     """
 
     house: House
     sessions: list[list[dict[str, object]]] = field(default_factory=lambda: [[]])
     minute: int = 1000
     folded: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    chosen: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    held: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def step(self, what: str, which: int, number: int) -> None:
+    def happens(self, what: str, which: int, number: int) -> None:
         """One event of a history."""
         entries = self.sessions[which % len(self.sessions)]
         if what == "grow":
@@ -50,14 +63,16 @@ class Growth:
         elif what == "late":  # said long ago, and written only now
             entries += [self.entry(1000 - self.minute + place) for place in range(number)]
             self.minute += 10
+        elif what == "resume":  # all of it copied into a new session, which goes on
+            new = [self.entry(self.minute + place) for place in range(number)]
+            self.sessions.append([*entries, *new])
+            self.minute += 10
         elif what == "fork":
             self.sessions.append([*entries[:number], self.entry(self.minute)])
             self.minute += 10
         elif what == "swap" and entries:
             place = number % len(entries)
             entries[place:] = entries[place:][::-1]
-        elif what == "night":
-            self.night(number)
 
     def entry(self, minute: int) -> dict[str, object]:
         """A message of its own, of a subject that changes now and then."""
@@ -68,16 +83,17 @@ class Growth:
     def night(self, share: int) -> None:
         """Read and cut, then fold the first chunks of each conversation: `share` of 30."""
         for number, entries in enumerate(self.sessions):
-            name = f"{number:08x}-5b6d-4e7f-8a9b-0c1d2e3f4a5b"
+            # a copy is read before what it was copied from, now and then
+            name = f"{number * 5 % 31:08x}-5b6d-4e7f-8a9b-0c1d2e3f4a5b"
             own = [{**entry, "sessionId": name} for entry in entries]
             self.house.touch(write_lines(self.house.claude / "p" / f"{name}.jsonl", own), age=40)
         self.house.night()
         self.cut()
         chunks = self.house.desk.store.chunks
         for conv in self.convs():
-            held = chunks.of(conv)
-            for one in held[: len(held) * share // 30]:
-                if one.id not in self.folded:
+            there = chunks.of(conv)
+            for one in there[: len(there) * share // 30]:
+                if one.id not in self.folded | self.held:
                     self.fold(one)
 
     def cut(self) -> int:
@@ -86,6 +102,8 @@ class Growth:
         desk = replace(self.house.desk, model=model, span=ALWAYS)
         for result in chunk.work(chunk.pending(desk), desk):
             chunk.keep(result, desk)
+        for one in desk.store.chunks.to_cluster():
+            desk.store.buckets.assign(one.id, [Assignment(one.id, "Garden", 1.0)])
         return len(model.asked)
 
     def convs(self) -> list[str]:
@@ -107,6 +125,33 @@ class Growth:
         )
         self.folded[one.id] = self.ids(one)
 
+    def waiting(self) -> list[Chunk]:
+        """The chunks that nothing was made of and nobody decided about."""
+        chunks = self.house.desk.store.chunks
+        known = self.folded | self.chosen | self.held
+        return [c for conv in self.convs() for c in chunks.of(conv) if c.id not in known]
+
+    def decide(self, what: str, number: int) -> None:
+        """Of one of the last two waiting chunks of a conversation, which a longer one would take
+        in.
+        """
+        waiting = self.waiting()
+        if what and waiting:
+            one = waiting[-1 - number % min(2, len(waiting))]
+            (self.split if what == "split" else self.hold)(one)
+
+    def split(self, one: Chunk) -> None:
+        """The user puts a chunk under another topic."""
+        self.house.desk.store.buckets.move([one.id], "Garden", "Shed")
+        self.chosen[one.id] = self.ids(one)
+
+    def hold(self, one: Chunk) -> None:
+        """A draft made of a chunk waits for the user."""
+        folding = Folding("Garden", (one.id,))
+        draft = Draft("a", "A", "", "Garden", (one.id,), ())
+        self.house.desk.store.holds.add("r", draft, None, "x", folding, ["odd"], FOLDED_AT)
+        self.held[one.id] = self.ids(one)
+
     def check(self) -> None:
         """What must hold after every night."""
         store = self.house.desk.store
@@ -118,29 +163,34 @@ class Growth:
                 standing[one.id] = self.ids(one)
                 covered += list(range(one.first, one.last + 1))
             assert covered == [m.position for m in store.conversations.messages(conv)]
-        for name, messages in self.folded.items():
+        for name, messages in (self.folded | self.chosen | self.held).items():
             assert standing.get(name) == messages
-        often = Counter(message for messages in self.folded.values() for message in messages)
+        often = Counter(m for ids in (self.folded | self.held).values() for m in ids)
         assert not often or max(often.values()) == 1
+        assert {one.chunk.id for one in store.buckets.placed("Shed")} == self.chosen.keys()
+        assert {one.chunk.id for one in store.buckets.placed("Garden") if one.held} == {*self.held}
 
 
-@settings(max_examples=12, deadline=None)
-@given(st.lists(STEP, min_size=3, max_size=14))
+@settings(max_examples=25, deadline=None)
+@given(st.lists(DAY, min_size=2, max_size=5))
 def test_whatever_happens_to_a_conversation_nothing_folds_twice(
-    steps: list[tuple[str, int, int]],
+    days: list[tuple[list[tuple[str, int, int]], int, str, int]],
 ) -> None:
-    """Each message in exactly one chunk, folded chunks as they were, and a quiet night asks
-    nothing.
+    """Each message in exactly one chunk; what was folded, chosen or held as it was; and a quiet
+    night asks nothing.
     """
     with tempfile.TemporaryDirectory() as root:
         growth = Growth(new_house(Path(root)))
         store = growth.house.desk.store
         try:
-            store.buckets.save(Bucket("Garden"), FOLDED_AT)
-            for step in [*steps, ("night", 0, 30)]:
-                growth.step(*step)
-                if step[0] == "night":
-                    growth.check()
+            for topic in ("Garden", "Shed"):
+                store.buckets.save(Bucket(topic), FOLDED_AT)
+            for events, share, decision, number in [*days, ([], 30, "", 0)]:
+                for event in events:
+                    growth.happens(*event)
+                growth.night(share)
+                growth.check()
+                growth.decide(decision, number)
             growth.house.night()
             assert growth.cut() == 0
             growth.check()

@@ -170,23 +170,19 @@ class Buckets:
                 )
 
     def move(self, chunks: Sequence[str], name: str, into: str) -> None:
-        """Hand chunks that are not folded over to another bucket."""
+        """Hand chunks that are not folded over to another bucket, as the user chose."""
         with transaction(self._connection):
-            for chunk in chunks:
-                self._connection.execute(
-                    "UPDATE OR IGNORE chunk_buckets SET bucket = ? WHERE bucket = ?"
-                    " AND chunk_id = ?",
-                    (into, name, chunk),
-                )
-                # left over where the other bucket had it already
-                self._connection.execute(
-                    "DELETE FROM chunk_buckets WHERE bucket = ? AND chunk_id = ?", (name, chunk)
-                )
+            self.share(chunks, into)
+            self._connection.executemany(
+                "DELETE FROM chunk_buckets WHERE bucket = ? AND chunk_id = ?",
+                [(name, chunk) for chunk in chunks],
+            )
 
     def share(self, chunks: Sequence[str], into: str) -> None:
-        """Let these chunks belong to another bucket as well."""
+        """Let these chunks belong to another bucket as well, as the user chose."""
         self._connection.executemany(
-            "INSERT OR IGNORE INTO chunk_buckets (chunk_id, bucket, score) VALUES (?, ?, 1.0)",
+            """INSERT INTO chunk_buckets (chunk_id, bucket, score, chosen) VALUES (?, ?, 1.0, 1)
+               ON CONFLICT (chunk_id, bucket) DO UPDATE SET chosen = 1""",
             [(chunk, into) for chunk in chunks],
         )
 

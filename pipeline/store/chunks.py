@@ -50,10 +50,18 @@ class Chunks:
         return chunk_of(row) if row else None
 
     def frozen(self, conv: str) -> list[Chunk]:
-        """The chunks up to and including the last one that the ledger knows: never cut again."""
+        """The chunks up to and including the last one that something hangs on: never cut again.
+
+        That is a row of the ledger, a held draft, or a topic that the user chose for it.
+        """
         row = self._connection.execute(
-            """SELECT max(ordinal) FROM chunks JOIN synthesized_bucket_chunks AS ledger
-               ON ledger.chunk_id = chunks.id WHERE conv = ?""",
+            """SELECT max(ordinal) FROM chunks WHERE conv = ? AND (
+                   EXISTS (SELECT 1 FROM synthesized_bucket_chunks AS ledger
+                           WHERE ledger.chunk_id = chunks.id)
+                   OR EXISTS (SELECT 1 FROM chunk_buckets
+                              WHERE chunk_buckets.chunk_id = chunks.id AND chosen = 1)
+                   OR EXISTS (SELECT 1 FROM holds, json_each(holds.chunks) AS held
+                              WHERE decided = '' AND held.value = chunks.id))""",
             (conv,),
         ).fetchone()
         if row[0] is None:
