@@ -22,6 +22,7 @@ from pipeline.errors import VaultFault
 from pipeline.prose import flat
 
 OURS = "nightly-memory <nightly-memory@localhost>"
+PATIENCE = 10.0  # seconds to wait for a lock another git holds
 _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.quotepath=off",
@@ -85,13 +86,12 @@ class _Locked(Exception):
 class History:
     """The git repository whose working tree is `root`.
 
-    patience: seconds to wait for a lock another git holds. Every method raises VaultFault when
-    git is missing or refuses, or `root` is no repository of its own.
+    Every method raises VaultFault when git is missing or refuses, or `root` is no repository of
+    its own.
     """
 
-    def __init__(self, root: Path, *, patience: float = 10.0) -> None:
+    def __init__(self, root: Path) -> None:
         self._root = root
-        self._patience = patience
         self._git_dir: Path | None = None
 
     def init(self) -> None:
@@ -341,7 +341,7 @@ class History:
     def _patiently(self, action: Callable[[], str]) -> str:
         retrying = Retrying(
             retry=retry_if_exception_type(_Locked),
-            stop=stop_after_delay(self._patience),
+            stop=stop_after_delay(PATIENCE),
             wait=wait_fixed(0.1),
             reraise=True,
         )

@@ -240,9 +240,11 @@ def test_detached_head_stops_us(history: History, root: Path) -> None:
         history.refuse_if_unfit()
 
 
-def test_a_lock_that_stays_is_reported(root: Path) -> None:
+def test_a_lock_that_stays_is_reported(
+    history: History, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another git's index.lock is waited for, then named; nothing is committed."""
-    history = History(root, patience=0.3)
+    monkeypatch.setattr("pipeline.history.PATIENCE", 0.3)
     head = history.head()
     (root / "articles" / "A.md").write_text("two\n")
     lock = root / ".git" / "index.lock"

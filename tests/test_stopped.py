@@ -1,4 +1,4 @@
-"""SIGTERM ends a real run, with a real model at work, at a safe point and soon."""
+"""A signal ends a run, with a real model at work or a slow one, at a safe point and soon."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config import Config
 from pipeline.history import History
 from pipeline.models.mlx import MlxModel
 from tests.support_night import NIGHT, make_vault, write_session, write_sessions
+from tests.test_unattended import started
 
 GRACE = 10.0  # seconds; the promise of the command
 
@@ -31,12 +33,27 @@ def start() -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.model
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_while_the_model_works(
-    home: Path, smollm: MlxModel, number: signal.Signals
-) -> None:
+def ends_well(process: subprocess.Popen[str], number: signal.Signals, config: Config) -> None:
     """Exit 10 within ten seconds; the run is recorded as stopped; the vault is at rest."""
+    process.send_signal(number)
+    process.communicate(timeout=GRACE)
+    assert process.returncode == 10
+    said = subprocess.run(
+        [sys.executable, "-m", "pipeline", "status", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+    )
+    last = json.loads(said.stdout)["last_run"]
+    assert last["status"] == "stopped" and number.name in last["results"]["failure"]
+    state = History(config.vault).state()
+    assert not state.staged and not state.unstaged and not state.untracked
+
+
+@pytest.mark.model
+def test_a_signal_while_a_real_model_works(home: Path, smollm: MlxModel) -> None:
+    """In the middle of a batch that its process computes."""
     write_sessions(home)
     for turn in range(6):
         said = [
@@ -52,17 +69,15 @@ def test_a_signal_while_the_model_works(
         if json.loads(line).get("stage") == "chunk":
             break
     time.sleep(1)  # well into the next batch
-    process.send_signal(number)
-    process.communicate(timeout=GRACE)
-    assert process.returncode == 10
-    said_ = subprocess.run(
-        [sys.executable, "-m", "pipeline", "status", "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=Path(__file__).parents[1],
-    )
-    last = json.loads(said_.stdout)["last_run"]
-    assert last["status"] == "stopped" and number.name in last["results"]["failure"]
-    state = History(config.vault).state()
-    assert not state.staged and not state.unstaged and not state.untracked
+    ends_well(process, signal.SIGTERM, config)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_of_any_kind(home: Path, number: signal.Signals) -> None:
+    """While the model has not answered yet."""
+    write_sessions(home)
+    config = make_vault()
+    process = started("synthesize", SLOW="1")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "asked\n"
+    ends_well(process, number, config)
