@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ from benchmarks.gate import (
     damaging,
     figures,
     highest_share,
-    outcomes,
+    outcome,
     totals,
 )
 from benchmarks.gate_corpus.cases import (
@@ -51,14 +51,29 @@ from pipeline.records import (
 )
 from pipeline.support import check
 
+# in one process: the corpus is made and judged once
+pytestmark = pytest.mark.xdist_group("gate corpus")
+
 POLICY = load_policy().gate
 STEM = "Session store"
 
 
 @lru_cache(maxsize=1)
+def good() -> tuple[Case, ...]:
+    """Every legitimate write of the corpus."""
+    return tuple(legitimate())
+
+
+@lru_cache(maxsize=1)
+def bad() -> tuple[Case, ...]:
+    """Every damaging one."""
+    return tuple(damaging())
+
+
+@lru_cache(maxsize=1)
 def judged() -> tuple[Outcome, ...]:
-    """The whole corpus, judged once for all tests."""
-    return tuple(outcomes())
+    """The whole corpus, judged."""
+    return tuple(outcome(case, POLICY) for case in (*good(), *bad()))
 
 
 def wrong(expected: Sequence[Expected]) -> list[str]:
@@ -81,15 +96,14 @@ def test_no_damage_is_written() -> None:
 def test_good_writes_are_written() -> None:
     """Of all legitimate writes at most one in fifty is refused or held."""
     refused = wrong([Expected.PASS])
-    assert len(refused) <= MOST_REFUSED * len(legitimate()), "\n".join(refused)
+    assert len(refused) <= MOST_REFUSED * len(good()), "\n".join(refused)
 
 
 def test_the_corpus_is_large_and_its_cases_differ() -> None:
     """At least 200 legitimate and 300 damaging writes; no two share before, after and draft."""
-    good, bad = legitimate(), list(damaging())
-    assert len(good) >= 200
-    assert len(bad) >= 300
-    for some in (good, bad):
+    assert len(good()) >= 200
+    assert len(bad()) >= 300
+    for some in (good(), bad()):
         keys = Counter(
             (c.before, c.after, c.draft.edits, c.draft.article, c.draft.title) for c in some
         )
@@ -100,18 +114,18 @@ def test_the_corpus_is_large_and_its_cases_differ() -> None:
 def test_the_corpus_is_the_same_each_time() -> None:
     """Nothing in it depends on chance or on the day."""
 
-    def seen(cases: Sequence[Case]) -> list[tuple[str, str, str, Draft]]:
+    def seen(cases: Iterable[Case]) -> list[tuple[str, str, str, Draft]]:
         return [(case.kind, case.name, case.after, case.draft) for case in cases]
 
-    assert seen(legitimate()) == seen(legitimate())
-    assert seen(list(damaging())) == seen(list(damaging()))
+    assert seen(good()) == seen(legitimate())
+    assert seen(bad()) == seen(damaging())
 
 
 def test_every_write_of_the_corpus_writes_something() -> None:
     """A legitimate case changes its page; a damaged page is not the right one by chance."""
-    assert [case.name for case in legitimate() if case.after == case.before] == []
+    assert [case.name for case in good() if case.after == case.before] == []
     idle = {"news the draft tells is not written", "an article that is not there changed"}
-    same = {case.kind for case in damaging() if case.after == case.before}
+    same = {case.kind for case in bad() if case.after == case.before}
     assert same <= idle
 
 
@@ -141,13 +155,13 @@ def test_the_totals_tell_of_one_miss() -> None:
     """One damaging write accepted is told, counted, and misses the goal."""
     vault, stem, before = next(pages())
     case = told(vault, stem, before, vault.news_of(stem)[:1]).case("kind", "name", Expected.REFUSED)
-    good = Outcome(replace(case, expected=Expected.PASS), (), (), ())
-    found = figures([good, Outcome(case, (), (), ())])
+    fine = Outcome(replace(case, expected=Expected.PASS), (), (), ())
+    found = figures([fine, Outcome(case, (), (), ())])
     assert found["damaging_accepted"] == 1
     assert not found["reached"]
-    assert "1 of 1" in totals([good, Outcome(case, (), (), ())])[0]
-    assert figures([good, Outcome(case, ("floor",), (), ("why",))])["reached"]
-    held = figures([good, Outcome(case, (), ("growth",), ("why",))])
+    assert "1 of 1" in totals([fine, Outcome(case, (), (), ())])[0]
+    assert figures([fine, Outcome(case, ("floor",), (), ("why",))])["reached"]
+    held = figures([fine, Outcome(case, (), ("growth",), ("why",))])
     assert held["damaging_held_that_had_to_be_refused"] == 1
     assert not held["reached"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from pipeline.config import load_config
 from pipeline.models import Ask, Choice
 from pipeline.models.check import Finding, check, check_length
 from pipeline.models.mlx import MlxModel
+from tests.support_check import Hasty
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,8 @@ def test_a_sound_model_is_told_with_its_figures(smollm: MlxModel, models_dir: Pa
     findings = assemble.check_model(config)
     told = found(findings)
     assert [finding for finding in findings if not finding.ok] == []
-    assert findings[-1].what == "verdict"
+    assert findings[-1] == ("verdict", "usable", True)
+    assert {"load", "choose", "grammar", "batch", "speed"} <= told.keys()
     assert told["length"].result.startswith("8192 tokens")
     assert "calibration" in told and "scores" in told
     assert "tokens a second" in told["reading"].result
@@ -61,16 +62,13 @@ def test_a_sound_model_is_told_with_its_figures(smollm: MlxModel, models_dir: Pa
     assert kept.is_file()
 
 
-class Biased:
-    """A model that is right alone and goes wrong where it is told to."""
+class Biased(Hasty):
+    """A model that is right alone and weighs wrongly where it is told to."""
 
     def __init__(self, model: MlxModel, *, beside: bool = False, always: bool = False) -> None:
-        self._model = model
+        super().__init__(model)
         self._beside = beside
         self._always = always
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
 
     def choose(self, asks: Sequence[Ask], *, stage: str, purpose: str) -> list[Choice]:
         choices = self._model.choose(asks, stage=stage, purpose=purpose)

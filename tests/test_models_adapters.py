@@ -10,6 +10,7 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.optimizers as optimizers
+import numpy as np
 import pytest
 from mlx_lm import load
 from mlx_lm.tuner.datasets import CacheDataset, ChatDataset
@@ -22,6 +23,10 @@ from pipeline.errors import ConfigFault, ModelFault
 from pipeline.models import Ask
 from pipeline.models.check import check
 from pipeline.models.mlx import MlxModel
+from tests.support_check import Hasty
+
+# in one process: an adapter is trained once
+pytestmark = pytest.mark.xdist_group("adapters")
 
 SYSTEM = "You name the colour of a thing."
 THINGS = ("grass", "the sky", "snow", "a crow")
@@ -34,6 +39,7 @@ def make_adapter(models_dir: Path, folder: Path, word: str, kind: str = "lora") 
     model: Any
     tokenizer: Any
     mx.random.seed(1)
+    np.random.seed(1)  # of which the tuner draws the order of the examples
     model, tokenizer = load(str(models_dir / "smollm2-135m"))[:2]
     model.freeze()
     settings = {"rank": 4, "scale": 20.0, "dropout": 0.05}
@@ -199,7 +205,7 @@ def test_the_check_tries_every_adapter_on(models_dir: Path, mauve: Path, tmp_pat
     _damage(tmp_path / "bad", "shape")
     adapters = {"chunk": mauve, "wikify": tmp_path / "bad"}
     model = MlxModel("m", models_dir / "smollm2-135m", account=lambda call: None, adapters=adapters)
-    findings = check(model)
+    findings = check(Hasty(model))  # type: ignore[arg-type]
     model.close()
     assert ("adapter of chunk", f"{mauve} fits", True) in findings
     (fault,) = (finding for finding in findings if finding.what == "fault")

@@ -36,8 +36,8 @@ LONG_SYSTEM = (
 )
 
 
-def _texts(model: MlxModel, asks: list[Ask], **more: object) -> list[str]:
-    replies = model.write(asks, stage="s", purpose="p", max_tokens=24, **more)  # type: ignore[arg-type]
+def _texts(model: MlxModel, asks: list[Ask], max_tokens: int = 24, **more: object) -> list[str]:
+    replies = model.write(asks, stage="s", purpose="p", max_tokens=max_tokens, **more)  # type: ignore[arg-type]
     return [reply.text for reply in replies]
 
 
@@ -309,16 +309,6 @@ def test_a_loaded_model_may_not_ask_the_network(smollm: MlxModel) -> None:
     assert os.environ["HF_HUB_OFFLINE"] == "1"
 
 
-def test_check_finds_a_sound_model_usable(smollm: MlxModel) -> None:
-    """Every finding is good, and the verdict comes last."""
-    findings = check(smollm)
-    assert [finding for finding in findings if not finding.ok] == []
-    assert {"load", "computes on", "choose", "grammar", "batch", "speed", "peak memory"} <= {
-        finding.what for finding in findings
-    }
-    assert findings[-1] == ("verdict", "usable", True)
-
-
 def test_check_reports_a_broken_model_instead_of_raising(tmp_path: Path) -> None:
     """The fault is a finding, and so is the verdict."""
     findings = check(MlxModel("m", tmp_path, account=lambda call: None))
@@ -329,7 +319,7 @@ def test_check_reports_a_broken_model_instead_of_raising(tmp_path: Path) -> None
 def test_out_of_memory_makes_the_batches_smaller(models_dir: Path, smollm: MlxModel) -> None:
     """The replies are those of a machine with enough memory; the smaller batch stays."""
     asks = [Ask(SYSTEM, f"{prompt} ({number})") for number in range(2) for prompt in PROMPTS]
-    expected = _texts(smollm, asks)
+    expected = _texts(smollm, asks, 6)
     poor = MlxModel("poor", models_dir / "smollm2-135m", account=lambda call: None, batch=8)
     engine: Any = poor.engine
     forward, seen = engine._reader.forward, list[int]()
@@ -341,10 +331,10 @@ def test_out_of_memory_makes_the_batches_smaller(models_dir: Path, smollm: MlxMo
         return forward(tokens, cache)
 
     engine._reader.forward = cramped
-    assert _texts(poor, asks) == expected
+    assert _texts(poor, asks, 6) == expected
     assert max(seen) > 2
     seen.clear()
-    assert _texts(poor, asks) == expected
+    assert _texts(poor, asks, 6) == expected
     assert max(seen) <= 2 == engine.batch
     poor.close()
 

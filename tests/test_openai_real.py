@@ -25,7 +25,8 @@ from pipeline.records import Call
 from tests.support_night import NIGHT, make_vault, write_session
 from tests.support_server import Fault, forward, serving
 
-pytestmark = pytest.mark.model
+# in one process: the server is started once
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("server")]
 
 SYSTEM = "You are a terse assistant that answers in one sentence."
 PROMPTS = ("What is the capital of France?", "Name a colour.", "Why is the sky blue?")

@@ -13,6 +13,9 @@ import pytest
 
 from scripts import licences
 
+# in one process: the wheel is built once
+pytestmark = pytest.mark.xdist_group("wheel")
+
 ROOT = Path(__file__).parents[1]
 
 
