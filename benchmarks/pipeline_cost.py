@@ -38,7 +38,7 @@ from benchmarks.nights_model import WorldModel
 from benchmarks.nights_run import House
 from benchmarks.nights_world import World, make
 from benchmarks.pipeline_counting import Counting
-from benchmarks.pipeline_quoting import NAMES, QuotingModel
+from benchmarks.pipeline_quoting import QuotingModel
 from benchmarks.pipeline_reference import AT_ONCE, PARTS, PARTS_AT_ONCE, asked
 from benchmarks.pipeline_run import Ran, home_config, night, tokenizer
 from pipeline.assemble import Models
@@ -202,7 +202,7 @@ def _told(world: World, nights: int, counting: Counting) -> int:
 
 def _quoted(model: str) -> Figures:
     """A night for each sample transcript, whole."""
-    sample = samples.chosen(len(NAMES), sys.maxsize, tokenizer(load_config(), model))
+    sample = samples.chosen(sys.maxsize, sys.maxsize, tokenizer(load_config(), model))
     counting = Counting(QuotingModel(sample.conversations), model)
     models = Models(counting.opened, None)
     ours, claims = 0, 0

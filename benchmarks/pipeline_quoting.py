@@ -1,7 +1,8 @@
 """A model that quotes: it answers about the sample transcripts as long as a good one would.
 
-What is worth keeping in a real transcript nobody has written down. So each conversation is one
-topic, and its claims are the sentences of its messages that can stand alone as they are.
+What is worth keeping in a real transcript nobody has written down. So each conversation is about
+one of five topics, by turns, and its claims are the sentences of its messages that can stand alone
+as they are.
 """
 
 from __future__ import annotations
@@ -10,19 +11,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import cycle
 
 from benchmarks.pipeline_samples import Said
 from pipeline.models import Ask, Choice, Reply
 from pipeline.prompts import Prompts
 from pipeline.resources import folder
+from pipeline.support import well_formed
 from pipeline.text import sentences, words
 
-# Names for topics: no word of them stands in another.
-NAMES = (
-    *("Alder", "Basalt", "Cobalt", "Damson", "Elder", "Feldspar", "Granite", "Hazel", "Indigo"),
-    *("Juniper", "Krypton", "Larch", "Magnolia", "Nettle", "Obsidian", "Poplar", "Quartz"),
-    *("Rowan", "Sorrel", "Topaz"),
-)
+_NAMES = ("Alder", "Basalt", "Cobalt", "Damson", "Feldspar")
 _SURE = 0.9
 _BEGINNING = 30  # characters by which a message is known again
 _LEAST, _MOST = 5, 30  # words of a sentence that is taken
@@ -42,7 +40,7 @@ class QuotingModel:
 
     def __init__(self, conversations: Sequence[Said]) -> None:
         self._known: dict[str, str] = {}
-        for name, said in zip(NAMES, conversations, strict=False):
+        for name, said in zip(cycle(_NAMES), conversations, strict=False):
             for _, text in said:
                 self._known.setdefault(_flat(text)[:_BEGINNING], name)
         grammar = Prompts(folder("prompts")).get("synthesize/claims").grammar
@@ -102,7 +100,11 @@ class QuotingModel:
         found = []
         for start, end in sentences(text):
             said = " ".join(text[start:end].split())
-            if _LEAST <= len(words(said)) <= _MOST and self._form.search(f"fact: {said}"):
+            if (
+                len(words(said)) >= _LEAST
+                and self._form.search(f"fact: {said}")
+                and not well_formed(said, max_words=_MOST)
+            ):
                 found.append(f"fact: {said}")
         return found[:_CLAIMS]
 
@@ -112,11 +114,11 @@ class QuotingModel:
         known = Counter(
             name for line in said if (name := self._known.get(_flat(line)[:_BEGINNING]))
         )
-        return known.most_common(1)[0][0] if known else NAMES[0]
+        return known.most_common(1)[0][0] if known else _NAMES[0]
 
 
 def _named(text: str) -> str:
-    return next((name for name in NAMES if name in text), NAMES[0])
+    return next((name for name in _NAMES if name in text), _NAMES[0])
 
 
 def _flat(text: str) -> str:

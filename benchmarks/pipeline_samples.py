@@ -19,7 +19,7 @@ from pipeline.errors import SourceFault
 from pipeline.sources import Source, claude_code, codex, pi
 
 SAMPLES = Path(__file__).parents[2] / "shared" / "data" / "transcripts"
-_START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+_START = datetime(2026, 10, 1, 9, 0, tzinfo=UTC)
 _LEAST = 400  # tokens: shorter samples test a format and say little
 _SEED = 5
 
