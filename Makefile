@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMP := $(VENV)/.installed
 
-.PHONY: help test quick demo docs clean
+.PHONY: help ready test quick demo docs clean
 
 help:
 	@echo 'make demo    run the main job on the shipped transcripts (DEMO_DIR=folder to choose where)'
 	@echo 'make test    every check, as CI runs them'
+	@echo 'make ready   only the set-up that these do'
 	@echo 'make quick   the checks that need no model'
 	@echo 'make docs    write the generated pages of docs/'
 	@echo 'make clean   remove the environment and what the checks leave behind'
@@ -25,15 +26,16 @@ $(STAMP): pyproject.toml scripts/constraints.txt
 	@$(PIP) install --quiet --constraint scripts/constraints.txt --editable '.[dev]'
 	@touch $@
 
-test: $(STAMP)
+ready: $(STAMP)
 	@scripts/blas
+
+test: ready
 	@VENV=$(VENV) scripts/check
 
 quick: $(STAMP)
 	@VENV=$(VENV) scripts/check --quick
 
-demo: $(STAMP)
-	@scripts/blas
+demo: ready
 	@VENV=$(VENV) scripts/demo
 
 docs: $(STAMP)
