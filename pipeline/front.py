@@ -7,11 +7,14 @@ to load than the search itself. What is not plainly a search goes to `cli`, faul
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from datetime import date, tzinfo
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +22,8 @@ from pipeline.project.machine import Settings, settings
 from pipeline.recall.library import opened
 from pipeline.recall.searching import Filters, search
 from pipeline.recall.telling import as_json, lines
+
+_NUMBER = re.compile(r"-\.?\d")  # argparse takes it for an argument, others for an option
 
 
 class _NotPlain(Exception):
@@ -32,6 +37,10 @@ class _Arguments(argparse.ArgumentParser):
 
 def main() -> None:
     """Entry point."""
+    for stream in (sys.stdout, sys.stderr):
+        # what a terminal has no sign for is no reason to show nothing
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     try:
         _search(sys.argv[1:])
     except Exception:  # what goes wrong is told of there, with its code
@@ -42,7 +51,8 @@ def main() -> None:
 
 def _search(arguments: Sequence[str]) -> None:
     """Answer a search. Raises _NotPlain where there is more to it, and what a search raises."""
-    if arguments[:1] != ["search"] or sys.stdout is None:
+    options = takewhile("--".__ne__, arguments)
+    if arguments[:1] != ["search"] or sys.stdout is None or any(map(_NUMBER.match, options)):
         raise _NotPlain
     given = _parser().parse_args(arguments[1:])
     found = _settings()

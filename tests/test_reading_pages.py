@@ -179,6 +179,18 @@ def test_a_topic_merged_at_night_leads_to_the_article() -> None:
         assert here.find("Torch")[0].stem == "Lantern"
 
 
+def test_pages_that_are_links_are_not_listed(tmp_path: Path) -> None:
+    """They may lead out of the vault; who asks for one is told what it is."""
+    config = small_vault()
+    (tmp_path / "private.md").write_text("# Private\n\n[[Lantern]]\n", "utf-8")
+    (config.vault / "articles" / "Elsewhere.md").symlink_to(tmp_path / "private.md")
+    with shelf(config) as here:
+        assert "Elsewhere" not in [card.stem for card in here.cards]
+        assert "Elsewhere" not in [card.stem for card in links(here, here.find("Lantern")[0])[1]]
+        with pytest.raises(VaultFault, match="is a link"):
+            here.page("Elsewhere")
+
+
 def test_links_out_and_in() -> None:
     """By file name or title, each once; what stands in code links to nothing."""
     with shelf(small_vault()) as here:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,7 @@ def test_json_holds_every_field(config: Config) -> None:
         ("gigabytes", "--since", "2001-02-03", "--until", "2001-02-03"),
         ("gigabytes", "--project", "project"),
         ("nothing of the kind",),
+        ("--", "-1 gigabytes"),
     ],
 )
 def test_both_ways_in_tell_the_same(
@@ -86,6 +88,9 @@ def test_both_ways_in_tell_the_same(
         (["x", "--in", "everywhere"], 3, "no place named 'everywhere'"),
         (["x", "--limit", "0"], 2, "--limit"),
         (["x", "--since", "yesterday"], 2, "--since"),
+        (["-1"], 2, "No such option"),
+        (["-.5"], 2, "No such option"),
+        (["x", "--limit", "-1"], 2, "--limit"),
         ([], 2, "Missing argument"),
     ],
 )
@@ -154,6 +159,25 @@ def test_a_setting_that_a_search_cannot_obey_is_said(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 3
+
+
+@pytest.mark.parametrize("arguments", [["search", "gigabytes"], ["read", "Harbor"], ["list"]])
+def test_a_terminal_that_has_not_all_signs_is_told_what_it_can_show(
+    config: Config, arguments: list[str]
+) -> None:
+    """The others by their numbers, and no traceback."""
+    article(config, "Harbor", "# Harbor\n\nSeven « gigabytes » – or 北 eight.\n")
+    article(config, "北", "# 北\n\nNorth.\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "pipeline", *arguments],
+        check=False,
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert b"Harbor" in ended.stdout
+    assert rb"\xab" in ended.stdout or rb"\u5317" in ended.stdout
+    assert b"Traceback" not in ended.stderr
 
 
 def test_a_search_loads_neither_settings_nor_pages(config: Config) -> None:

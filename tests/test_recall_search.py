@@ -19,7 +19,7 @@ from pipeline.recall.searching import Filters, search
 from pipeline.records import Assignment, Bucket, BucketState
 from pipeline.store import Store
 from tests.support_recall import article, claimed, found, meta, places, store
-from tests.support_store import fill
+from tests.support_store import START, fill
 
 HARBOR = """---
 title: Harbor importer
@@ -293,6 +293,46 @@ def test_a_listed_topic_is_never_given(config: Config) -> None:
     assert len(found(config, "office")) >= 5
     meta(config, "Topics_to_Ignore.md", "# Topics\n\n- Tax return\n")
     assert places(found(config, "office")) == [("articles", "Rooms#")]
+
+
+@pytest.mark.parametrize("item", ["**Tax return**: nobody's business", "*Tax return* — no"])
+def test_a_listed_topic_may_have_a_reason_behind_it(config: Config, item: str) -> None:
+    """What the reason says need not be said for the topic to be meant."""
+    with store(config) as opened:
+        claimed(opened, "0000000b", ["My tax return is at the office.", "An office of stone."], [])
+    assert found(config, "office")
+    meta(config, "Topics_to_Ignore.md", f"# Topics\n\n- {item}\n")
+    assert not found(config, "office")
+
+
+def test_a_heading_that_rests_on_a_forgotten_conversation_is_not_given(config: Config) -> None:
+    """What stands under it and rests on others is, without a word of the heading or its day."""
+    text = """# Rooms
+
+## Zinnia was here[^1]
+
+The pantry is cold.[^2] The cellar too.[^1]
+
+## Pantry[^1][^2]
+
+The pantry is warm.[^2]
+
+[^1]: `conv:0000000b` (2026-11-27, pi, message 1) — title
+[^2]: `conv:0000000c` (2026-11-20, pi, message 1) — title
+"""
+    article(config, "Rooms", text)
+    with store(config) as opened:
+        for conv in ("0000000b", "0000000c"):
+            fill(opened, conv, ["something"])
+    hits = {hit.anchor: hit for hit in found(config, "pantry", places=("articles",))}
+    assert hits["Zinnia was here"].date == "2026-11-27"
+    with store(config) as opened:
+        opened.forgetting.begin(["0000000b"], START)
+    hits = {hit.anchor: hit for hit in found(config, "pantry", places=("articles",))}
+    assert set(hits) == {"", "Pantry"}
+    assert hits[""].snippet == "The «pantry» is cold."
+    assert {hit.date for hit in hits.values()} == {"2026-11-20"}
+    assert {hit.citation for hit in hits.values()} == {"conv:0000000c#1"}
 
 
 def test_forgotten_conversations_are_never_given(config: Config) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pipeline.prose import flat
 from pipeline.recall.hiding import Hiding
+from pipeline.recall.index import Line
 from pipeline.recall.library import Library
 
 PLACES = ("articles", "claims", "conversations", "observations")
@@ -110,19 +111,19 @@ class Finding:
         for row in rows:
             found = self._library.sections.get(row)
             if found is None or self._hiding.names(
-                (found.stem, found.title, *found.aliases, *found.headings)
+                (found.stem, found.title, *found.aliases, *(text for text, _ in found.headings))
             ):
                 continue
-            convs = {conv for _, cites in found.lines for conv, _, _ in cites}
+            own = found.headings[-1:]
+            convs = {conv for _, cites in (*own, *found.lines) for conv, _, _ in cites}
             gone = self._hiding.forgotten(convs)
-            kept = [
-                (text, tuple(cite for cite in cites if cite[0] not in gone))
-                for text, cites in found.lines
-                if not cites or not gone.issuperset(cite[0] for cite in cites)
-            ]
+            kept = _left(found.lines, gone)
             if found.lines and not kept:
                 continue
-            if not self._passes(found.day, convs - gone):
+            day = max(
+                (day for conv, day in found.days.items() if conv not in gone), default=found.changed
+            )
+            if not self._passes(day, convs - gone):
                 continue
             yield Found(
                 "articles",
@@ -130,9 +131,10 @@ class Finding:
                 flat(found.title),
                 tuple(text for text, _ in kept),
                 tuple(cites for _, cites in kept),
-                found.day,
+                day,
                 article=found.stem,
-                anchor=found.anchor,
+                # without its heading it belongs to what stands above it, as `withholding` has it
+                anchor=found.anchor if not own or _left(own, gone) else "",
             )
 
     def claims(self, rows: Sequence[int]) -> Iterator[Found]:
@@ -257,6 +259,15 @@ class Finding:
         """When a day begins, as the store writes times."""
         begins = datetime.combine(day, time.min, self._library.zone).astimezone(UTC)
         return begins.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _left(lines: Sequence[Line], gone: frozenset[str]) -> list[Line]:
+    """Without those that rest on these conversations alone, and without what cites them."""
+    return [
+        (text, tuple(cite for cite in cites if cite[0] not in gone))
+        for text, cites in lines
+        if not cites or not gone.issuperset(cite[0] for cite in cites)
+    ]
 
 
 def _within(column: str, project: str) -> tuple[str, list[Any]]:

@@ -1,6 +1,7 @@
 """What a search never gives: forgotten conversations, and topics to ignore.
 
-As `withholding` has it for pages. Most libraries hide nothing, and then nothing is loaded for it.
+`withholding` keeps the same from pages. Most libraries hide nothing, and then nothing is loaded for
+it.
 """
 
 from __future__ import annotations
@@ -101,18 +102,12 @@ class Hiding:
 
     @cached_property
     def _topics(self) -> list[str]:
-        return self._library.sections.listed_in(_TOPICS, _listed)
+        return self._library.sections.listed_in(_TOPICS, listed)
 
     @cached_property
     def _ignored(self) -> list[str]:
-        names = [*self._topics, *self._library.sections.listed_in(_BUCKETS, set_aside)]
-        rows = self._rows(
-            """WITH RECURSIVE aside (name) AS (
-                   SELECT name FROM buckets WHERE state = 'ignored'
-                   UNION SELECT b.name FROM buckets AS b JOIN aside ON b.merged_into = aside.name
-               ) SELECT name, article FROM buckets WHERE name IN (SELECT name FROM aside)"""
-        )
-        return [name for name in (*names, *(one for row in rows for one in row)) if name]
+        aside = self._library.sections.listed_in(_BUCKETS, set_aside)
+        return [*self._topics, *aside, *stored_aside(self._library.store)]
 
     @cached_property
     def _keys(self) -> frozenset[str]:
@@ -125,10 +120,24 @@ class Hiding:
         return [] if store is None else store.execute(query, values).fetchall()
 
 
-def _listed(text: str) -> list[str]:
-    from pipeline.markdown import list_items
+def listed(text: str) -> list[str]:
+    """The topics that the page of topics to ignore lists."""
+    from pipeline.ignored_topics import ignored_topics
 
-    return list_items(text)
+    return ignored_topics(text)
+
+
+def stored_aside(store: sqlite3.Connection | None) -> list[str]:
+    """Names and articles of the topics the store has as set aside, those merged into them too."""
+    if store is None:
+        return []
+    rows = store.execute(
+        """WITH RECURSIVE aside (name) AS (
+               SELECT name FROM buckets WHERE state = 'ignored'
+               UNION SELECT b.name FROM buckets AS b JOIN aside ON b.merged_into = aside.name
+           ) SELECT name, article FROM buckets WHERE name IN (SELECT name FROM aside)"""
+    )
+    return [name for row in rows for name in row if name]
 
 
 def set_aside(text: str) -> list[str]:

@@ -23,7 +23,7 @@ from pipeline.recall.terms import spaced
 from pipeline.sqlite import transaction
 
 NAME = "recall.sqlite"
-_VERSION = 4  # another number when anything is kept in another way
+_VERSION = 5  # another number when anything is kept in another way
 _UNSETTLED = "[]"  # the stamp of a file that may still be changing
 _NAMING = re.compile(r"[^\W\d_]{3,}")
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
@@ -42,9 +42,9 @@ CREATE TABLE sections (
     path     TEXT NOT NULL,
     ordinal  INTEGER NOT NULL,
     anchor   TEXT NOT NULL,
-    headings TEXT NOT NULL,          -- JSON list
-    lines    TEXT NOT NULL,          -- JSON list of [text, [[conv, first, last], …]]
-    day      TEXT NOT NULL,
+    headings TEXT NOT NULL,          -- JSON list of [text, [[conv, first, last], …]]
+    lines    TEXT NOT NULL,          -- the same
+    days     TEXT NOT NULL,          -- JSON: conv → ISO day
     digest   TEXT NOT NULL           -- sha256 of all that is indexed of it
 );
 CREATE INDEX sections_path ON sections (path);
@@ -64,18 +64,26 @@ COMMIT;
 """
 
 
+Line = tuple[str, tuple[tuple[str, int, int], ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A section as it is indexed. lines: each with what it cites, as (conv, first, last)."""
+    """A section as it is indexed.
+
+    headings, lines: each with what it cites, as (conv, first, last). days: of what is cited, by
+    conversation. changed: the day on which the file was changed.
+    """
 
     path: str
     stem: str
     title: str
     aliases: tuple[str, ...]
     anchor: str
-    headings: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[tuple[str, int, int], ...]], ...]
-    day: str
+    headings: tuple[Line, ...]
+    lines: tuple[Line, ...]
+    days: Mapping[str, str]
+    changed: str
 
 
 class SectionIndex:
@@ -131,25 +139,23 @@ class SectionIndex:
     def get(self, row: int) -> Found | None:
         """The section of this row."""
         found = self.connection.execute(
-            """SELECT path, stem, title, aliases, anchor, headings, lines, day, stamp
+            """SELECT path, stem, title, aliases, anchor, headings, lines, days, stamp
                FROM sections JOIN files USING (path) WHERE id = ?""",
             (row,),
         ).fetchone()
         if found is None:
             return None
-        path, stem, title, aliases, anchor, headings, lines, day, stamp = found
+        path, stem, title, aliases, anchor, headings, lines, days, stamp = found
         return Found(
             path=path,
             stem=stem,
             title=title,
             aliases=tuple(json.loads(aliases)),
             anchor=anchor,
-            headings=tuple(json.loads(headings)),
-            lines=tuple(
-                (text, tuple((conv, first, last) for conv, first, last in cites))
-                for text, cites in json.loads(lines)
-            ),
-            day=day or day_of(json.loads(stamp)),
+            headings=_lines(headings),
+            lines=_lines(lines),
+            days=json.loads(days),
+            changed=day_of(json.loads(stamp)),
         )
 
     def places(self, rows: Sequence[int]) -> dict[int, tuple[str, int]]:
@@ -162,18 +168,19 @@ class SectionIndex:
         return {row: (path, ordinal) for row, path, ordinal in found}
 
     def days(self, rows: Sequence[int]) -> dict[int, str]:
-        """The day of each of these sections, "" for one that cites none."""
+        """The latest day that each of these sections cites, "" for one that cites none."""
         found = self.connection.execute(
-            "SELECT id, day FROM sections WHERE id IN (SELECT value FROM json_each(?))",
+            "SELECT id, days FROM sections WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(rows),),
         )
-        return dict(found.fetchall())
+        return {row: max(json.loads(days).values(), default="") for row, days in found}
 
     def words(self) -> list[str]:
         """The words that name articles and their sections, in lower case, each once."""
         if self._words is None:
             names = self.connection.execute(
-                "SELECT DISTINCT headings FROM sections UNION SELECT title || aliases FROM files"
+                """SELECT DISTINCT json_extract(value, '$[0]') FROM sections, json_each(headings)
+                   UNION SELECT title || aliases FROM files"""
             )
             said = " ".join(row[0] for row in names).casefold()
             self._words = sorted(set(_NAMING.findall(said)))
@@ -268,18 +275,21 @@ class SectionIndex:
         for ordinal, part in enumerate(article.parts):
             told = json.dumps(["" if ordinal else names, asdict(part)], ensure_ascii=False)
             digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
-            lines = [[line.text, line.cites] for line in part.lines]
+            headings, lines = (
+                json.dumps([[line.text, line.cites] for line in some], ensure_ascii=False)
+                for some in (part.headings, part.lines)
+            )
             # of two that are the same only one is found, and that is enough
             rows.setdefault(
                 digest,
                 (
                     ordinal,
                     part.anchor,
-                    json.dumps(part.headings, ensure_ascii=False),
-                    json.dumps(lines, ensure_ascii=False),
-                    part.day,
+                    headings,
+                    lines,
+                    json.dumps(part.days),
                     "" if ordinal else names,
-                    " ".join(part.headings),
+                    " ".join(line.text for line in part.headings),
                     "\n".join(line.text for line in part.lines),
                 ),
             )
@@ -315,11 +325,11 @@ class SectionIndex:
         for digest in rows:  # in the page's order: of hits that are worth the same it decides
             if digest in kept:
                 continue
-            ordinal, anchor, headings, lines, day, names, heading, body = rows[digest]
+            ordinal, anchor, headings, lines, days, names, heading, body = rows[digest]
             row = connection.execute(
-                """INSERT INTO sections (path, ordinal, anchor, headings, lines, day, digest)
+                """INSERT INTO sections (path, ordinal, anchor, headings, lines, days, digest)
                    VALUES (?, ?, ?, ?, ?, ?, ?)""",
-                (path, ordinal, anchor, headings, lines, day, digest),
+                (path, ordinal, anchor, headings, lines, days, digest),
             ).lastrowid
             connection.execute(
                 "INSERT INTO sections_fts (rowid, names, heading, body) VALUES (?, ?, ?, ?)",
@@ -348,6 +358,13 @@ class SectionIndex:
         made = sqlite3.connect(":memory:", isolation_level=None)
         made.executescript(_SCHEMA)
         return made
+
+
+def _lines(told: str) -> tuple[Line, ...]:
+    return tuple(
+        (text, tuple((conv, first, last) for conv, first, last in cites))
+        for text, cites in json.loads(told)
+    )
 
 
 def files_of(path: Path) -> list[Path]:

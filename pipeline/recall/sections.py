@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -20,7 +20,9 @@ _UNREAD = (Kind.BLANK, Kind.DEFINITION, Kind.RULE, Kind.HEADING)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence, or a line of a list, a table or code; what it cites as (conv, first, last)."""
+    """A heading, a sentence, or a line of a list, a table or code; what it cites as (conv, first,
+    last).
+    """
 
     text: str
     cites: tuple[tuple[str, int, int], ...]
@@ -29,13 +31,13 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Part:
     """What stands right under a heading. anchor: as `pages` has it. headings: those it is under,
-    its own last. day: the latest one of what it cites, "" without citations.
+    its own last. days: of each conversation that its lines cite the latest day, where one is said.
     """
 
     anchor: str
-    headings: tuple[str, ...]
+    headings: tuple[Line, ...]
     lines: tuple[Line, ...]
-    day: str
+    days: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def article_of(stem: str, text: str) -> Article:
     found = sections(page)
     parts = [part for part in _parts(page, found) if part.lines or not part.anchor]
     if not any(not part.anchor for part in parts):
-        parts.insert(0, Part("", (), (), ""))
+        parts.insert(0, Part("", (), (), {}))
     headed = page.title.heading_text if page.title else ""
     also = () if headed in ("", entry.title, *entry.aliases) else (headed,)
     return Article(entry.title, (*entry.aliases, *also), tuple(parts))
@@ -75,9 +77,17 @@ def _parts(page: Page, found: Sequence[Section]) -> Iterator[Part]:
             for line in _lines(block, known)
         )
         convs = {cite[0] for line in lines for cite in line.cites}
-        days = [c.date for c in known.values() if c.conv in convs and _is_day(c.date)]
-        headings = tuple(other.heading for other in above if other.heading)
-        yield Part(one.anchor, headings, lines, max(days, default=""))
+        days: dict[str, str] = {}
+        for cited in known.values():
+            if cited.conv in convs and _is_day(cited.date):
+                days[cited.conv] = max(cited.date, days.get(cited.conv, ""))
+        headings = tuple(_headed(page, other, known) for other in above if other.heading)
+        yield Part(one.anchor, headings, lines, days)
+
+
+def _headed(page: Page, part: Section, known: dict[str, Citation]) -> Line:
+    marks = [token.label for token in page.blocks[part.first].inlines if token.kind == "mark"]
+    return Line(part.heading, _cited(marks, known))
 
 
 def _is_day(said: str) -> bool:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -74,11 +75,12 @@ class Shelf:
 
     @cached_property
     def cards(self) -> tuple[Card, ...]:
-        """All articles, by stem."""
+        """All articles, by stem; pages that are links to other files are none."""
         projects = self._projects()
+        stems = (stem for stem in self._library.vault.stems() if not self._path(stem).is_symlink())
         found = [
             replace(card, projects=projects.get(card.stem, ()))
-            for card in map(self._card, self._library.vault.stems())
+            for card in map(self._card, stems)
             if card is not None
         ]
         return tuple(sorted(found, key=lambda card: (card.stem.casefold(), card.stem)))
@@ -122,11 +124,13 @@ class Shelf:
 
     def _text(self, stem: str) -> str | None:
         """The article's text as it stands; None when there is none. No link leads out of here."""
-        vault = self._library.vault
-        path = self._library.root / vault.article_path(stem)
+        path = self._path(stem)
         if path.is_symlink():
             raise VaultFault(f"{path} is a link", mend="put the page itself in its place")
-        return vault.read(stem)
+        return self._library.vault.read(stem)
+
+    def _path(self, stem: str) -> Path:
+        return self._library.root / self._library.vault.article_path(stem)
 
     def _projects(self) -> Mapping[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipeline.footnotes import citations, parse_citation
-from pipeline.markdown import Block, Kind, Page, list_items, parse
-from pipeline.recall.hiding import set_aside
+from pipeline.markdown import Block, Kind, Page, parse
+from pipeline.recall.hiding import listed, set_aside, stored_aside
 from pipeline.recall.library import Library
 from pipeline.recall.naming import key
-from pipeline.records import BucketState, Citation
+from pipeline.records import Citation
 from pipeline.redact import redact
-from pipeline.store.buckets import Buckets
 from pipeline.store.forgetting import Forgetting
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -54,17 +53,9 @@ class Withholding:
     @cached_property
     def _ignored(self) -> frozenset[str]:
         """Keys of the topics: those on the Meta page, and buckets that are set aside."""
-        names = list_items(self.library.vault.meta("Topics_to_Ignore.md"))
+        names = listed(self.library.vault.meta("Topics_to_Ignore.md"))
         names += set_aside(self.library.vault.meta("Buckets.md"))
-        if self.library.store is not None:
-            buckets = Buckets(self.library.store).all()
-            aside = {b.name for b in buckets if b.state is BucketState.IGNORED}
-            while more := {b.name for b in buckets if b.merged_into in aside} - aside:
-                aside |= more
-            for bucket in buckets:
-                if bucket.name in aside:
-                    names += [bucket.name, *filter(None, (bucket.article,))]
-        return frozenset(map(key, names))
+        return frozenset(map(key, (*names, *stored_aside(self.library.store))))
 
     def _without_forgotten(self, text: str) -> str:
         """Without the sentences that rest on forgotten conversations alone, and their notes."""
