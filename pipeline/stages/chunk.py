@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.gates import dangers
 from pipeline.identity import chunk_id
-from pipeline.markdown import list_items
+from pipeline.ignored_topics import ignored_topics
 from pipeline.models import Ask
 from pipeline.prose import flat, plain
 from pipeline.records import Chunk, Conversation, Done, Message, Outcome, Role
@@ -109,7 +109,7 @@ def _described(drafts: Sequence[tuple[Chunk, Sequence[Message]]], desk: Desk) ->
     if not drafts:
         return []
     policy = desk.policy.chunk
-    ignored = [item.casefold() for item in list_items(desk.vault.meta("Topics_to_Ignore.md"))]
+    ignored = [one.casefold() for one in ignored_topics(desk.vault.meta("Topics_to_Ignore.md"))]
     texts = [gist(messages, policy.gist_words) for _, messages in drafts]
     rules = desk.vault.rules("Chunking.md")
     labels = _labels(texts, rules, desk)
