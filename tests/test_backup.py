@@ -21,7 +21,7 @@ from pipeline.keeping import backing_up
 from pipeline.keeping.backing_up import backup, digest_of, known_backups
 from pipeline.keeping.putting_back import restore
 from tests.support_night import NIGHT, files, make_vault, run_night, write_sessions
-from tests.test_rebuild import DAY, assert_silent, contents
+from tests.support_rebuild import DAY, assert_silent, contents
 
 
 @pytest.fixture

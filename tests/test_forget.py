@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import zstandard
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from pipeline import assemble
 from pipeline.archive import Archive
-from pipeline.chronicle import change_line
 from pipeline.cli import app
 from pipeline.config import Config
 from pipeline.errors import ConfigFault
 from pipeline.history import History
-from pipeline.keeping.backing_up import backup, unfinished
 from pipeline.keeping.forgetting import Forgetter, Wanted
 from pipeline.keeping.rebuilding import rebuild
-from pipeline.keeping.searching import Needles, folded, occurrences, pieces
-from pipeline.keeping.striking import strike
+from pipeline.keeping.searching import folded, occurrences
 from pipeline.publish import publish_talk
-from pipeline.records import Change, Draft
+from pipeline.records import Draft
 from pipeline.store import Store
 from pipeline.store.forgetting import Forgetting
-from pipeline.store.journal import Journal, journal_files
+from pipeline.store.journal import Journal
 from pipeline.store.ledger import Folding
+from tests.support_forget import (
+    WORDS,
+    assert_nowhere,
+    config,
+    conv_of,
+    memory,
+    own_temporary_folder,
+    owned,
+)
 from tests.support_night import (
     CONVERSATIONS,
     NIGHT,
@@ -41,82 +43,9 @@ from tests.support_night import (
     write_session,
     write_sessions,
 )
-from tests.test_rebuild import DAY, assert_silent, contents, lose
+from tests.support_rebuild import DAY, assert_silent, lose
 
-# what only the conversation says that is forgotten
-WORDS = [
-    b"the queue length of each worker",
-    b"reads the queue length from metrics.json",
-    b"dashboard shows the queue",
-]
-
-
-@pytest.fixture(autouse=True)
-def own_temporary_folder(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What other processes on this machine leave in theirs is looked at, and is not ours."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("temporary")))
-
-
-@pytest.fixture
-def config(home: Path) -> Config:
-    """A vault after its first night."""
-    write_sessions(home)
-    config = make_vault()
-    run_night(config)
-    config.log_dir.mkdir(parents=True)
-    (config.log_dir / "20261128-030000.log").write_text(
-        "2026-11-28 refused: The Lantern dashboard shows the queue length of each worker. (why)\n"
-        "2026-11-28 ended: done\n"
-    )
-    return config
-
-
-def conv_of(config: Config) -> str:
-    """The conversation about the dashboard."""
-    store = Store(config.store_path)
-    (conv,) = store.forgetting.containing("dashboard shows", folded)
-    store.close()
-    return conv
-
-
-def memory(*arguments: str, code: int = 0) -> str:
-    """What the command prints."""
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == code, done.output
-    return done.stdout
-
-
-def owned(config: Config) -> dict[str, bytes]:
-    """Every file of ours but the vault, unpacked."""
-    found = {}
-    for folder in (config.cache_dir, config.data_dir, config.log_dir):
-        for name, data in files(folder).items():
-            if name.endswith((".zst", ".damaged")):
-                reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
-                data = reader.read()
-            found[f"{folder}/{name}"] = data
-    return found
-
-
-def assert_nowhere(config: Config, words: list[bytes] = WORDS) -> None:
-    """None of it in any byte, nor its own words in a search index."""
-    for name, data in owned(config).items():
-        for piece in words:
-            assert piece not in data, name
-    store = Store(config.store_path)
-    for table, value in store.forgetting.cells():
-        assert not any(piece.decode() in value for piece in words), table
-    indexed = store._connection.execute(
-        "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH 'dashboard'"
-    ).fetchone()
-    assert indexed[0] == 0
-    store._connection.execute(
-        "CREATE VIRTUAL TABLE temp.v USING fts5vocab(main, messages_fts, row)"
-    )
-    assert not store._connection.execute("SELECT * FROM temp.v WHERE term = 'metrics'").fetchall()
-    store.close()
+__all__ = ["config", "own_temporary_folder"]  # fixtures
 
 
 def test_every_byte_is_gone_with_the_sentences(config: Config, home: Path) -> None:
@@ -476,323 +405,3 @@ def test_a_project_is_named_from_within(
     for named in ("/", "//"):
         done = CliRunner().invoke(app, ["forget", "--project", named, "--yes"])
         assert isinstance(done.exception, ConfigFault)
-
-
-# ------------------------------------------------------------------ what a loss brings with it
-
-
-def test_it_does_not_come_back_by_the_commits(config: Config) -> None:
-    """Database and journal damaged after it: the commits tell of it, and are not believed."""
-    conv = conv_of(config)
-    memory("forget", conv, "--from-articles", "--yes", code=9)
-    run_night(config, at=NIGHT + DAY)
-    path = journal_files(config.journal_dir)[-1]
-    path.write_bytes(path.read_bytes()[:-5])  # commits are asked then
-    lose(config)
-    rebuild(config)
-    assert_nowhere(config)
-    store = Store(config.store_path)
-    assert store.soundness.orphans() == []
-    store.close()
-    assert_silent(config, at=2 * DAY)
-
-
-def test_the_commits_tell_what_was_forgotten_where_nothing_else_does(config: Config) -> None:
-    """Database and journal are gone, the transcript is not: it is not read again."""
-    conv = conv_of(config)
-    memory("forget", conv, "--from-articles", "--yes", code=9)
-    pages = files(config.vault / "articles")
-    lose(config)
-    shutil.rmtree(config.journal_dir)
-    rebuild(config)
-    assert_nowhere(config)
-    run_night(config, at=NIGHT + DAY)
-    assert_nowhere(config)
-    assert files(config.vault / "articles") == pages
-    store = Store(config.store_path)
-    assert store.conversations.counts()["conversations"] == 3
-    store.close()
-
-
-def test_what_stands_in_an_article_stays_known_as_ours(config: Config) -> None:
-    """Forgotten without its sentences, and the database lost: they can be struck out still."""
-    conv = conv_of(config)
-    memory("forget", conv, "--yes", code=9)
-    lose(config)
-    for path in journal_files(config.journal_dir):
-        path.write_bytes(path.read_bytes()[:-5])
-    rebuild(config)
-    memory("forget", conv, "--from-articles", "--yes", code=9)
-    assert_nowhere(config)
-    assert b"queue length" not in b"".join(files(config.vault / "articles").values())
-
-
-def test_what_killed_commands_left_behind_goes_too(config: Config, tmp_path: Path) -> None:
-    """Half archives, half databases, half restores, half pages; a half backup is named."""
-    conv = conv_of(config)
-    quoted = "The Lantern dashboard shows the queue length of each worker."
-    (archived,) = config.archive_dir.rglob(f"{conv}.jsonl.zst")
-    packed = archived.read_bytes()
-    halves = [
-        archived.with_name(f".{archived.name}.part"),
-        config.cache_dir / "rebuilding" / "memory.sqlite",
-        config.vault / ".git" / "nightly-memory" / "page-99",
-        config.data_dir.with_name(f".{config.data_dir.name}.restoring") / "archive" / "x",
-        config.cache_dir / ".memory.sqlite.restoring",
-        config.vault.with_name(".MemoryVault.restoring") / "articles" / "x.md",
-    ]
-    for half in halves:
-        half.parent.mkdir(parents=True, exist_ok=True)
-        half.write_bytes(packed if "archive" in str(half) else quoted.encode())
-    backup(config, tmp_path / "disk")
-    (made,) = (tmp_path / "disk").iterdir()
-    made.rename(unfinished(made))
-    told = json.loads(memory("forget", conv, "--from-articles", "--yes", "--json", code=9))
-    assert not [half for half in halves if half.exists()]
-    assert_nowhere(config)
-    assert str(unfinished(made)) in [place for place, _ in told["left"]]
-
-
-@pytest.fixture
-def hangar(config: Config, home: Path) -> Config:
-    """A third topic, named after what one conversation says; it has no article."""
-    said = [("user", "The Zeppelin hangar of Otto Brandt is leased until 2031.")]
-    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193caa", NIGHT, said)
-    script = Script(
-        overrides={
-            "cluster/name": lambda _: "Zeppelin hangar of Otto Brandt",
-            "chunk/label": lambda _: "Lease of the Zeppelin hangar of Otto Brandt",
-            "cluster/route": lambda _: "none of these",
-        }
-    )
-    run_night(config, script, at=NIGHT + DAY)
-    assert "| Zeppelin hangar of Otto Brandt |" in buckets_page(config).read_text()
-    return config
-
-
-def buckets_page(config: Config) -> Path:
-    """Where the user says of topics what they want."""
-    return config.vault / "Meta" / "Buckets.md"
-
-
-def test_a_topic_named_after_it_goes_too(hangar: Config) -> None:
-    """Nothing else was said of it: its row goes, and it does not come back."""
-    told = json.loads(
-        memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", "--json", code=9)
-    )
-    assert told["topics"] == ["Zeppelin hangar of Otto Brandt"]
-    for name, data in {**owned(hangar), **files(hangar.vault)}.items():
-        assert b"Brandt" not in data, name
-    assert_silent(hangar, at=2 * DAY)
-    assert "Harbor project" in buckets_page(hangar).read_text()
-
-
-@pytest.mark.parametrize(
-    "decided",
-    [
-        ["merge", "Zeppelin hangar of Otto Brandt", "Harbor project"],
-        ["split", "Zeppelin hangar of Otto Brandt", "Lease", "--match", "leased", "--yes"],
-    ],
-)
-def test_a_topic_that_was_emptied_goes_with_what_it_was_named_after(
-    hangar: Config, decided: list[str]
-) -> None:
-    """Its chunk is another topic's by then, and its row would come back if the user deleted it."""
-    memory("buckets", *decided)
-    memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", code=9)
-    for name, data in {**owned(hangar), **files(hangar.vault)}.items():
-        assert b"Brandt" not in data, name
-    assert_silent(hangar, at=2 * DAY)
-
-
-def test_an_emptied_topic_that_others_speak_of_stays(hangar: Config, home: Path) -> None:
-    """What the user wants of it still holds for what is said elsewhere."""
-    said = [("user", "Otto told me that the Zeppelin hangar of Otto Brandt has a new roof.")]
-    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193cbb", NIGHT, said)
-    run_night(hangar, at=NIGHT + DAY + DAY / 2)
-    memory("buckets", "merge", "Zeppelin hangar of Otto Brandt", "Harbor project")
-    memory("forget", "--match", "leased until", "--from-articles", "--yes", code=9)
-    (row,) = [r for r in buckets_page(hangar).read_text().splitlines() if "| Zeppelin" in r]
-    assert row.endswith("| → Harbor project |")
-
-
-def test_a_topic_that_the_user_wrote_of_keeps_its_row(hangar: Config) -> None:
-    """Their words stay, and are named; without --from-articles every row does."""
-    page = buckets_page(hangar)
-    row = next(line for line in page.read_text().splitlines() if "Zeppelin" in line)
-    cells = row.split("|")
-    cells[3:5] = [" airship ", " where I keep it "]
-    page.write_text(page.read_text().replace(row, "|".join(cells)))
-    run_night(hangar, at=NIGHT + DAY)
-    memory("forget", "--match", "Otto Brandt", "--yes", code=9)
-    run_night(hangar, at=NIGHT + 2 * DAY)
-    assert "where I keep it" in page.read_text()
-    told = json.loads(
-        memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", "--json", code=9)
-    )
-    assert "where I keep it" in page.read_text() and "airship" in page.read_text()
-    assert "Meta/Buckets.md" in [place for place, _ in told["left"]]
-    assert_silent(hangar, at=3 * DAY)
-
-
-def test_copies_that_a_syncing_program_made_garble_nothing(config: Config) -> None:
-    """They are no conversations and no part of the journal, and go with what is forgotten."""
-    conv = conv_of(config)
-    (archived,) = config.archive_dir.rglob(f"{conv}.jsonl.zst")
-    (written,) = journal_files(config.journal_dir)
-    for path in (archived, written):
-        for other in (" 2.jsonl.zst", ".sync-conflict-1.jsonl.zst"):
-            shutil.copy2(path, path.with_name(path.name.replace(".jsonl.zst", other)))
-    before = contents(config.store_path)
-    lose(config)
-    assert rebuild(config).problems == ()
-    assert contents(config.store_path) == before
-    memory("forget", conv, "--from-articles", "--yes", code=9)
-    assert_nowhere(config)
-
-
-def test_an_archive_file_under_another_name_is_told_of(config: Config) -> None:
-    """Its messages are not taken for those of the conversation it is named after."""
-    conv = conv_of(config)
-    (archived,) = config.archive_dir.rglob(f"{conv}.jsonl.zst")
-    shutil.copy2(archived, archived.with_name("0badc0de.jsonl.zst"))
-    before = contents(config.store_path)
-    lose(config)
-    assert any("0badc0de" in problem for problem in rebuild(config).problems)
-    assert contents(config.store_path) == before
-
-
-def test_copies_of_a_killed_dry_run_are_named(
-    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They lie where temporary files do, and are whoever's who runs one now: not ours to delete."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    copies = tmp_path / "nightly-memory-abc" / "cache" / "memory.sqlite"
-    copies.parent.mkdir(parents=True)
-    shutil.copy2(config.store_path, copies)
-    told = json.loads(
-        memory("forget", conv_of(config), "--from-articles", "--yes", "--json", code=9)
-    )
-    assert str(tmp_path / "nightly-memory-abc") in [place for place, _ in told["left"]]
-
-
-def test_a_vault_moved_aside_is_named_whatever_it_is_called(config: Config, home: Path) -> None:
-    """Also where its name means something to a shell."""
-    odd = config.vault.rename(home / "wiki [a*]")
-    (home / "wiki [a*].before-20000131-030000").mkdir()
-    told = json.loads(
-        memory("forget", conv_of(config), "--vault", str(odd), "--yes", "--json", code=9)
-    )
-    assert str(home / "wiki [a*].before-20000131-030000") in [place for place, _ in told["left"]]
-
-
-def test_the_changelog_tells_of_a_change_whose_source_is_forgotten(config: Config) -> None:
-    """A line without a source, and with the id alone where the archive lost it."""
-    store = Store(config.store_path)
-    change = Change("r", "A", "A", "c", "new", 1, 0, 0, (), ())
-    assert change_line(change, store, None) == "- new [[A]]: 1 claim"
-    lost = replace(change, convs=("00000000",))
-    assert change_line(lost, store, None) == "- new [[A]]: 1 claim from `conv:00000000`"
-    store.close()
-
-
-@settings(max_examples=80)
-@given(
-    st.text("abc äß日本", min_size=24, max_size=200),
-    st.binary(max_size=40),
-    st.binary(max_size=40),
-)
-def test_no_place_hides_a_piece(text: str, before: bytes, after: bytes) -> None:
-    """Between any bytes, at any offset: each piece of a text is found where the text stands."""
-    wanted = pieces([text])
-    found = Needles(wanted).found(before + text.encode() + after)
-    assert found == wanted
-    assert Needles(wanted).in_texts(["x", text, "y"]) == wanted
-
-
-def test_a_piece_is_found_wherever_it_stands() -> None:
-    """At any offset, plain or within JSON; and only if it is there."""
-    text = "The harbour was closed for 12 days.\nDer Hafen war zwölf Tage lang geschlossen."
-    needles = Needles(pieces([text]))
-    for offset in range(20):
-        assert needles.said("-" * offset + text.splitlines()[0] + "…")
-    assert not needles.said("The harbour was open. Der Hafen war")
-    assert needles.said(json.dumps({"a": ["b", text]}, ensure_ascii=False))
-    assert Needles((), [b"xyz"]).said("a xyz b")
-    assert not Needles((), [b"xyz"]).said("a xy z b")
-
-
-# ------------------------------------------------------------------ struck out of a page
-
-GONE, STAYS = "aaaaaaaa", "bbbbbbbb"
-_NOTES = {
-    "1": f"`conv:{GONE}` (2000-01-31, pi, message 1) — what was asked",
-    "2": f"`conv:{STAYS}` (2000-01-31, pi, message 2) — something else",
-    "3": f"`conv:{GONE}` (2000-01-31, pi, messages 3–4) — what was asked",
-    "own": "my own note",
-}
-_MARKS = st.sampled_from(
-    [(), ("1",), ("2",), ("3",), ("1", "3"), ("1", "2"), ("own",), ("1", "own")]
-)
-_PARAGRAPH = st.lists(st.tuples(_MARKS, st.booleans()), min_size=1, max_size=4)
-_OTHER = st.sampled_from(
-    [
-        "```c\nint a[^1];\n```\n",
-        "- one[^1]\n- two\n",
-        "> quoted[^1]\n",
-        "## Heading\n",
-        "| a |\n|---|\n| b[^1] |\n",
-    ]
-)
-_PAGE = st.lists(st.one_of(_PARAGRAPH, _OTHER), max_size=8)
-
-
-@settings(max_examples=60, deadline=None)
-@given(_PAGE, st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_a_page_loses_only_what_rests_on_the_forgotten(
-    parts: list[str | list[tuple[tuple[str, ...], bool]]], nl: str, history: bool
-) -> None:
-    """Ours that cite nothing else go; every other sentence and block stays as it was, in order."""
-    blocks: list[str] = []
-    ours: set[str] = set()
-    gone: list[str] = []
-    stay: list[str] = []
-    number = 0
-    for part in parts:
-        if isinstance(part, str):
-            blocks.append(part)
-            continue
-        line = []
-        for labels, written in part:
-            number += 1
-            text = f"The sentence {number} says this."
-            line.append(text + "".join(f"[^{label}]" for label in labels))
-            if written:
-                ours.add(text)
-            goes = written and labels and set(labels) <= {"1", "3"}
-            (gone if goes else stay).append(text)
-        blocks.append(" ".join(line) + "\n")
-    if history:
-        ours.add("It was so before.")
-        gone.append("It was so before.")
-        blocks.append("## History\n")
-        blocks.append("- 2000-01-01: It was so before.[^1]\n- 1999-01-01: And so.[^2]\n")
-    notes = "".join(f"[^{label}]: {note}\n" for label, note in _NOTES.items())
-    text = "# Page\n\n" + "\n".join([*blocks, "## References\n", notes])
-    text = text.replace("\n", nl)
-    done = strike(text, {GONE}, ours.__contains__, today="2000-02-01", paragraph_sentences=4)
-    stuck = {sentence for sentence, why in done.kept if "neighbours" in why}
-    assert sorted(done.sentences) == sorted(set(gone) - stuck)
-    left = [s for s in [*stay, *gone] if s in done.after]
-    assert left == [s for s in [*stay, *gone] if s not in done.sentences]
-    for block in blocks:
-        if not block.startswith(("The", "##", "- 2000")):
-            assert block.replace("\n", nl) in done.after
-    assert "what was asked" not in done.after
-    assert "my own note" in done.after and "something else" in done.after
-    again = strike(done.after, {GONE}, ours.__contains__, today="2000-02-01", paragraph_sentences=4)
-    assert again.after == done.after or stuck
-    if not gone:
-        own = [line for line in text.splitlines(True) if not line.startswith(("[^1]:", "[^3]:"))]
-        now = done.after.splitlines(True)
-        assert own == [line for line in now if not line.startswith(("[^1]:", "[^3]:"))]

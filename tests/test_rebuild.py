@@ -9,126 +9,33 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from pipeline import assemble
-from pipeline.archive import Archive
-from pipeline.cli import app
 from pipeline.config import Config
 from pipeline.errors import StoreFault
-from pipeline.history import History
 from pipeline.keeping.rebuilding import rebuild
 from pipeline.records import Bucket
-from pipeline.review.deciding import accept, find, reject
-from pipeline.review.undoing import undo
-from pipeline.sqlite import connect
+from pipeline.review.deciding import accept, find
 from pipeline.store import Store
-from pipeline.store.journal import CutOff, Journal, frames, journal_files
+from pipeline.store.journal import Journal, frames, journal_files
 from pipeline.store.restoring import Restoring
 from tests.support_night import (
     NIGHT,
-    Night,
     files,
     make_vault,
     run_night,
     write_session,
     write_sessions,
 )
+from tests.support_rebuild import DAY, assert_silent, config, contents, lived_in, lose, memory
 from tests.test_night import CHILD, KILL_AT, ledger, stripped
-from tests.test_review import FIRST, NEW, NEXT, SECOND, article, decide, script
+from tests.test_review import NEXT, SECOND, article, decide, script
 
-DAY = timedelta(days=1)
-# accounts, marks, what is derived again, and what SQLite keeps for itself: nothing rests on them
-_NOT_COMPARED = ("model_calls", "journal_", "derived", "_migrations", "sqlite_")
-_IN_ORDER = ("buckets", "articles")  # rows of these are taken in the order in which they were made
-
-
-def contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table, and what a search of each index finds."""
-    connection = sqlite3.connect(path)
-    listed = connection.execute("PRAGMA table_list").fetchall()
-    found: dict[str, list[tuple[object, ...]]] = {}
-    for _, table, kind, *_ in sorted(listed):
-        if kind == "table" and not table.startswith(_NOT_COMPARED):
-            rows = connection.execute(f"SELECT * FROM {table}").fetchall()
-            found[table] = rows if table in _IN_ORDER else sorted(rows, key=repr)
-    for table, column in (("messages", "text"), ("claims", "text"), ("chunks", "label")):
-        found[f"{table}_fts"] = connection.execute(
-            f"""SELECT {column} FROM {table} WHERE rowid IN (
-                    SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH 'harbor OR lantern'
-                ) ORDER BY 1"""
-        ).fetchall()
-    connection.close()
-    return found
-
-
-def lose(config: Config) -> None:
-    """Delete the database, as a cleaner of caches does."""
-    for path in config.cache_dir.glob("memory.sqlite*"):
-        path.unlink()
-
-
-def assert_silent(config: Config, *, at: timedelta) -> Night:
-    """The night asks the model nothing, changes no byte of the vault, makes no commit."""
-    before, head = files(config.vault), History(config.vault).head()
-    night = run_night(config, script(), at=NIGHT + at)
-    assert night.model.asked == []
-    assert files(config.vault) == before
-    assert History(config.vault).head() == head
-    return night
-
-
-def memory(*arguments: str) -> str:
-    """What the command prints."""
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-@pytest.fixture
-def config(home: Path) -> Config:
-    """A vault after its first night, with articles on two topics."""
-    write_sessions(home)
-    config = make_vault()
-    run_night(config)
-    return config
-
-
-@pytest.fixture
-def lived_in(home: Path) -> Config:
-    """Three nights: a draft rejected and held anew, a night taken back, a claim deleted by hand."""
-    config = make_vault()
-    write_session(home, *FIRST)
-    session = "33333333-3333-4333-8333-333333333333"
-    write_session(home, "claude-code", session, FIRST[2] + timedelta(hours=3), FIRST[3][-2:])
-    assert run_night(config, script(), at=NIGHT).status == "done"
-    page = article(config)
-    text = page.read_text("utf-8")
-    start = text.index("The Lantern proxy listens")
-    end = text.index("\n", start)
-    page.write_text(text[:start].rstrip(" ") + text[end:], "utf-8")
-    write_session(home, *SECOND)
-    assert len(run_night(config, script(), at=NEXT).results.held) == 1
-    decide(config, lambda r: reject(find("", r), "too much at once", r, drop=False), NEXT)
-    assert len(run_night(config, script(), at=NEXT + DAY).results.held) == 1
-    decide(config, lambda r: accept(find("", r), r), NEXT + DAY)
-    _, pages = decide(config, lambda r: undo("", "not wanted", r), NEXT + DAY)
-    assert [page.outcome for page in pages] == ["restored"]
-    third = [text.replace("50 ", "70 ").replace("60 ", "90 ") for text in NEW]
-    noon, session = NEXT + DAY / 2, "01a227d3-5ba7-760c-a6c2-4a98371937f9"
-    write_session(home, "pi", session, noon, [("user", text) for text in third])
-    known = {text.removesuffix("."): [(text, "fact")] for text in third}
-    knowing = replace(script(), claims={**script().claims, **known})
-    assert len(run_night(config, knowing, at=NEXT + 2 * DAY).results.held) == 1
-    return config
+__all__ = ["config", "lived_in"]  # fixtures
 
 
 # ------------------------------------------------------------------ P16
@@ -445,191 +352,3 @@ def test_without_archive_and_journal_there_is_nothing_to_rebuild(home: Path) -> 
     with pytest.raises(StoreFault, match="nothing to make"):
         rebuild(config)
     assert not config.store_path.exists()
-
-
-# ------------------------------------------------------------------ damage
-
-
-def test_a_damaged_conversation_does_not_stop_the_rest(config: Config) -> None:
-    """It is reported and kept aside, and comes back from the transcript without a model call."""
-    archive = Archive(config.archive_dir)
-    victim, *others = archive.convs()
-    (path,) = config.archive_dir.rglob(f"{victim}*")
-    whole = archive.read(victim)
-    path.write_bytes(path.read_bytes()[:-20])
-    lose(config)
-    done = rebuild(config)
-    assert any(path.name in problem for problem in done.problems)
-    assert path.with_name(f"{path.name}.damaged").is_file()
-    store = Store(config.store_path)
-    assert all(store.conversations.messages(conv) for conv in others)
-    assert store.conversations.messages(victim) == []
-    store.close()
-    assert_silent(config, at=DAY)
-    store = Store(config.store_path)
-    assert store.conversations.messages(victim) == whole[1]
-    store.close()
-
-
-def test_what_a_damaged_journal_lost_is_not_folded_twice(config: Config) -> None:
-    """The trailers of the commits tell what is folded; the articles stay as they are."""
-    pages = files(config.vault / "articles")
-    for path in journal_files(config.journal_dir):
-        data = bytearray(path.read_bytes())
-        data[30:60] = bytes(30)
-        path.write_bytes(data)
-    lose(config)
-    done = rebuild(config)
-    assert any("damaged" in problem for problem in done.problems)
-    assert any("trailers" in problem for problem in done.problems)
-    run_night(config, at=NIGHT + DAY)
-    assert files(config.vault / "articles") == pages
-    # and what was made anew stands in a journal of its own
-    lose(config)
-    assert rebuild(config).problems == ()
-    assert_silent(config, at=2 * DAY)
-
-
-def test_a_journal_that_lost_its_end_keeps_its_beginning(lived_in: Config, home: Path) -> None:
-    """Of the articles that it knows the later commits are noted; nothing is folded twice."""
-    pages = files(lived_in.vault / "articles")
-    for path in journal_files(lived_in.journal_dir)[2:]:
-        path.write_bytes(b"x" + path.read_bytes())
-    lose(lived_in)
-    assert any("damaged" in problem for problem in rebuild(lived_in).problems)
-    run_night(lived_in, script(), at=NEXT + 3 * DAY)
-    assert files(lived_in.vault / "articles") == pages
-
-
-def test_the_end_that_a_kill_cut_off_is_no_damage(config: Config) -> None:
-    """Half of the last write is passed over: the database would have written it again."""
-    path = journal_files(config.journal_dir)[-1]
-    whole = list(frames(path))
-    path.write_bytes(path.read_bytes()[:-7])
-    kept = []
-    with pytest.raises(CutOff):
-        for frame in frames(path):
-            kept.append(frame)
-    assert kept == whole[:-1]
-    lose(config)
-    assert rebuild(config).problems == ()
-
-
-def test_what_a_disk_cut_off_is_not_folded_twice(config: Config) -> None:
-    """Of the only file there is the first write alone: the commits tell the rest."""
-    pages = files(config.vault / "articles")
-    (path,) = journal_files(config.journal_dir)
-    path.write_bytes(path.read_bytes()[:200])
-    lose(config)
-    assert any("trailers" in problem for problem in rebuild(config).problems)
-    run_night(config, at=NIGHT + DAY)
-    assert files(config.vault / "articles") == pages
-
-
-# ------------------------------------------------------------------ the journal itself
-
-_WORDS = st.text("ab", min_size=1, max_size=2)
-_STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("bucket"), _WORDS, _WORDS),
-        st.tuples(st.just("rename"), _WORDS, _WORDS),
-        st.tuples(st.just("fail"), _WORDS, _WORDS),
-        st.tuples(st.just("succeed"), _WORDS, _WORDS),
-        st.tuples(st.just("shut out"), _WORDS, _WORDS),
-        st.tuples(st.just("write"), _WORDS, _WORDS),
-        st.tuples(st.just("rewrite"), _WORDS, _WORDS),
-    ),
-    max_size=25,
-)
-
-
-@settings(max_examples=15, deadline=None)
-@given(_STEPS)
-def test_the_journal_says_what_the_database_holds(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]]
-) -> None:
-    """Whatever was written, renamed and deleted, and whenever it was written down."""
-    place = tmp_path_factory.mktemp("journal")
-    store = Store(place / "a.sqlite", place / "journal")
-    for step, one, other in steps:
-        match step:
-            case "bucket":
-                store.buckets.save(Bucket(one, other), NIGHT)
-            case "rename":
-                store.ledger.rename(one, other)
-            case "fail":
-                store.ledger.fail(one, other, "why", now=NIGHT, pause=DAY, max_attempts=3)
-            case "succeed":
-                store.ledger.succeed(one, other)
-            case "shut out":
-                store.ledger.shut_out(one, [other], "run")
-            case "write":
-                store.journal.write()
-            case "rewrite":
-                store.journal.rewrite()
-    store.journal.write()
-    store.close()
-    played = Store(place / "b.sqlite")
-    for path in journal_files(place / "journal"):
-        for frame in frames(path):
-            played.restoring.replay(frame)
-    played.close()
-    assert contents(place / "b.sqlite") == contents(place / "a.sqlite")
-
-
-def test_a_journal_of_an_older_version_is_read(lived_in: Config) -> None:
-    """Columns that it did not have yet get what the migration gives them; unknown ones are left."""
-    for path in journal_files(lived_in.journal_dir):
-        packed = []
-        for frame in frames(path):
-            lines: list[object] = [{"format": 1, "whole": frame.whole}]
-            for entry in frame.rows:
-                row = entry["row"]
-                if row is not None and entry["table"] == "source_files":
-                    row = {name: row[name] for name in row if name != "fingerprint"} | {"old": 1}
-                lines.append({**entry, "row": row})
-            lines.append({"table": "of_another_time", "key": ["x"], "row": {"a": 1}})
-            text = "".join(json.dumps(line) + "\n" for line in lines)
-            packed.append(zstandard.ZstdCompressor().compress(text.encode()))
-        path.write_bytes(b"".join(packed))
-    before = contents(lived_in.store_path)
-    lose(lived_in)
-    assert rebuild(lived_in).problems == ()
-    after = contents(lived_in.store_path)
-    files_read = before.pop("source_files"), after.pop("source_files")
-    assert len(files_read[0]) == len(files_read[1])
-    assert after == before
-    assert_silent(lived_in, at=4 * DAY)
-
-
-def test_a_database_that_cannot_be_opened_is_let_go(tmp_path: Path) -> None:
-    """The fault says where more is told, and nothing holds the file any more."""
-    path = tmp_path / "memory.sqlite"
-    path.write_bytes(b"no database at all" * 1000)
-    before = len(list(Path("/dev/fd").iterdir()))
-    with pytest.raises(StoreFault) as caught:
-        connect(path)
-    assert "memory doctor" in caught.value.mend and "archive" not in caught.value.mend
-    del caught
-    assert len(list(Path("/dev/fd").iterdir())) == before
-
-
-def test_the_journal_is_private(config: Config) -> None:
-    """Nobody else may read the files or list the folder."""
-    assert config.journal_dir.stat().st_mode & 0o777 == 0o700
-    assert {p.stat().st_mode & 0o777 for p in journal_files(config.journal_dir)} == {0o600}
-
-
-def test_every_table_that_matters_is_watched(tmp_path: Path) -> None:
-    """A table without a primary key would be lost with the database: none may be added."""
-    store = Store(tmp_path / "a.sqlite")
-    connection = sqlite3.connect(tmp_path / "a.sqlite")
-    tables = {
-        row[1]
-        for row in connection.execute("PRAGMA table_list")
-        if row[2] == "table" and not row[1].startswith(("sqlite_", "journal_"))
-    }
-    connection.close()
-    known = {"messages", "model_calls", "derived", "_migrations"}
-    assert tables - store.journal.marks.tables.keys() <= known
-    store.close()
