@@ -51,8 +51,9 @@ def install(folder: Path) -> Path:
     pins = folder / "constraints.txt"
     pins.write_text(run(python, "-m", "pip", "freeze", "--exclude-editable"))
     run(python, "-m", "venv", folder / "venv")
-    quiet = ("--quiet", "--disable-pip-version-check")
-    run(folder / "venv/bin/pip", "install", *quiet, "-c", pins, wheel)
+    # most of what is installed is never imported, and the rest is compiled when it is
+    how = ("--quiet", "--disable-pip-version-check", "--no-compile")
+    run(folder / "venv/bin/pip", "install", *how, "-c", pins, wheel)
     return folder / "venv" / "bin"
 
 
