@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -43,3 +44,10 @@ async def try_(client: Client, tool: str, **arguments: Any) -> tuple[bool, str]:
     result: Any = await client.call_tool(tool, arguments)
     (content,) = result.content
     return result.is_error, content.text
+
+
+def text_in(reply: str) -> str:
+    """What stands between the marks."""
+    found = re.search(r"<(wiki-[0-9a-f]{8})>\n(.*)\n</\1>", reply, re.DOTALL)
+    assert found, reply
+    return found[2]
