@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import VaultFault
-from pipeline.recall.listing import Stamp, day_of, listed, stamp_of
+from pipeline.recall.listing import Pages, Stamp, day_of, listed, looked, stamp_of
 from pipeline.recall.terms import spaced
 from pipeline.sqlite import transaction
 
@@ -94,6 +94,7 @@ class SectionIndex:
         self._root = root
         self._connection: sqlite3.Connection | None = None
         self._known: dict[str, tuple[str, Stamp | None]] | None = None
+        self._found: list[tuple[str, Pages]] | None = None  # as it was when all of it was known
         self._words: list[str] | None = None
         self._version = -1
 
@@ -218,8 +219,12 @@ class SectionIndex:
 
     def _update(self, connection: sqlite3.Connection) -> None:
         known = self._read(connection)
-        there = listed(self._root)
-        if there == known:  # nearly always
+        found = looked(self._root)
+        if found == self._found:  # nearly always
+            return
+        there = listed(found)
+        if there == known:
+            self._found = found
             return
         changed = {path: there[path] for path in there if known.get(path) != there[path]}
         gone = known.keys() - there.keys()
@@ -260,6 +265,7 @@ class SectionIndex:
                 path: (stem, tuple(stamp) or None)
                 for (path, stem, _), stamp in zip(rows, stamps, strict=True)
             }
+            self._found = None
             self._version = version
             self._words = None
         return self._known

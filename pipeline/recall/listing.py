@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
@@ -18,34 +18,41 @@ _UNSETTLED_NS = 2_000_000_000
 # when a file is changed. () while it may still be changing, which is no other file's.
 Stamp = tuple[int, ...]
 
+# Names and stamps. None for a page that is a link: it may lead out of the vault, and `Shelf` tells
+# none of it either.
+Pages = list[tuple[str, Stamp | None]]
 
-def listed(root: Path) -> dict[str, tuple[str, Stamp]]:
-    """Path under `root` → stem and stamp of every article, as `Vault` finds them.
 
-    A folder that cannot be read has none.
+def looked(root: Path) -> list[tuple[str, Pages]]:
+    """Each folder of articles by its path under `root`, with "/", and the pages in it.
+
+    Those nearer to the top come first. A folder that cannot be read has none.
     """
-    found: dict[str, tuple[str, Stamp]] = {}
-    stems: set[str] = set()
+    found: list[tuple[str, Pages]] = []
     level = [("articles/", str(root / "articles"))]
-    while level:  # of two with one name the nearer to the top
+    while level:
         below: list[tuple[str, str]] = []
         for before, place in level:
-            files, folders = _inside(place, time.time_ns() - _UNSETTLED_NS)
-            readable = filter(_is_unicode, folders)
-            below += ((f"{before}{name}/", f"{place}/{name}") for name in readable)
-            for name, stamp in files:
-                stem = name[:-3]
-                if not stem.isascii():
-                    if not _is_unicode(stem):
-                        continue
-                    stem = unicodedata.normalize("NFC", stem)
-                if stem in stems:
-                    continue
-                stems.add(stem)
-                if stamp is not None:
-                    found[before + name] = (stem, stamp)
+            pages, folders = _inside(place, time.time_ns() - _UNSETTLED_NS)
+            found.append((before, pages))
+            below += ((f"{before}{name}/", f"{place}/{name}") for name in folders)
         level = sorted(below)
     return found
+
+
+def listed(found: Iterable[tuple[str, Pages]]) -> dict[str, tuple[str, Stamp]]:
+    """Path → stem and stamp of every article, as `Vault` finds them, of what was `looked` at."""
+    articles: dict[str, tuple[str, Stamp]] = {}
+    stems: set[str] = set()
+    for before, pages in found:
+        for name, stamp in pages:
+            stem = name[:-3] if name.isascii() else unicodedata.normalize("NFC", name[:-3])
+            if stem in stems:  # of two with one name the nearer to the top
+                continue
+            stems.add(stem)
+            if stamp is not None:
+                articles[before + name] = (stem, stamp)
+    return articles
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -69,28 +76,28 @@ def _stamp(status: os.stat_result, settled: int) -> Stamp:
     return status.st_size, written, changed, status.st_ino
 
 
-def _inside(place: str, settled: int) -> tuple[list[tuple[str, Stamp | None]], list[str]]:
-    """The pages in a folder and the folders in it, by name.
+def _inside(place: str, settled: int) -> tuple[Pages, list[str]]:
+    """The pages in a folder and the folders in it.
 
-    A page that is a link has no stamp: it may lead out of the vault, and `Shelf` tells none of it
-    either. Hidden ones and links to folders are left out, and what cannot be listed.
+    Hidden ones and links to folders are left out, and what has no name in Unicode.
     """
-    files: list[tuple[str, Stamp | None]] = []
+    pages: Pages = []
     folders: list[str] = []
     with suppress(OSError), _entries(place) as entries:
         for entry in entries:
             name = entry.name
-            if name[0] == ".":
+            if name[0] == "." or not (name.isascii() or _is_unicode(name)):
                 continue
             if name.endswith(".md") and entry.is_file():
                 try:  # written out, for it is done a thousand times in a search
                     stamp = None if entry.is_symlink() else _stamp(entry.stat(), settled)
                 except OSError:  # gone since it was seen
                     continue
-                files.append((name, stamp))
+                pages.append((name, stamp))
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-    return sorted(files), folders
+    pages.sort()
+    return pages, folders
 
 
 @contextmanager

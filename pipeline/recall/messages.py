@@ -19,7 +19,7 @@ WEIGHTS = Weights(
     saturation=1.0,
     group=1.2,
 )
-_CLOSE = 400  # messages that are ranked with what stands beside them
+_CLOSE = 300  # messages that are ranked with what stands beside them
 _FTS = "messages_fts"
 
 
@@ -40,17 +40,8 @@ def rank(
     close = likely(((one.rarity, one.rows) for one in found), weights.beside, _CLOSE)
     places, times = _places(store, close)
     words, average = lengths(store, _FTS, places)
-    matches = [
-        (
-            one.rarity,
-            {
-                row: shortness(words.get(row, 0), average, weights.length)
-                for row in one.rows
-                if row in places
-            },
-        )
-        for one in found
-    ]
+    worth = {row: shortness(words.get(row, 0), average, weights.length) for row in places}
+    matches = [(one.rarity, {row: worth[row] for row in one.rows if row in worth}) for one in found]
     if then:
         said = {row: 1.0 for row, at in times.items() if then(at)}
         matches.append((rarity(len(places), len(said)), said))

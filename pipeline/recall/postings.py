@@ -19,7 +19,7 @@ from pipeline.recall.terms import Term
 MOST = 500  # rows a rare term may have
 _ALL = 2500  # rows of all rare terms together
 _IN_HALF = 0.7  # the rarity of what half of all rows hold; beside rarer words it tells nothing
-_NEWEST = 300  # rows that are looked at where no term is rare
+_NEWEST = 200  # rows that are looked at where no term is rare
 
 
 @dataclass(frozen=True, slots=True)
