@@ -60,7 +60,6 @@ class ChunkPolicy(Table):
     max_messages: Count
     cuts: CutPolicy
     gist_words: Count
-    min_content_words: Count
     drop_bar: Share
 
 

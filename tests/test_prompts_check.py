@@ -66,7 +66,7 @@ def test_the_shipped_prompts_have_no_fault(home: Path) -> None:
         ("chunk/label", "## user", "## user\ncommit 3f9ab02c", "'3f9ab02c': a hash"),
         ("chunk/label", "$transcript", "(nothing)", "the place $transcript is missing"),
         ("chunk/label", "$transcript", "$transcript $mood", "nothing fills the place $mood"),
-        ("chunk/label", "max_tokens: 28", "max_tokens: 0", "max_tokens"),
+        ("chunk/label", "max_tokens: 25", "max_tokens: 0", "max_tokens"),
         ("chunk/label", "regex:", "# regex:", "it has no regex"),
         ("chunk/keep", "options:", "temperature: 0.0 #", "its options are none"),
         ("wikify/split", "## example assistant\nown", "## example assistant\nyes", "'yes'"),

@@ -1,7 +1,8 @@
 """Conversation → chunks: contiguous runs of messages on one topic, each message in exactly one.
 
-What was folded is frozen: a grown conversation is only cut after its last folded chunk. A chunk is
-named by the messages it spans, so an unchanged span keeps its row and is not asked about again.
+What was folded is frozen, and so is what the user put under a topic or a held draft is made of: a
+grown conversation is only cut after the last such chunk. A chunk is named by the messages it spans,
+so an unchanged span keeps its row and is not asked about again.
 """
 
 from __future__ import annotations
@@ -105,46 +106,48 @@ def _cut(conversation: Conversation, desk: Desk) -> list[tuple[Chunk, Sequence[M
 
 
 def _described(drafts: Sequence[tuple[Chunk, Sequence[Message]]], desk: Desk) -> list[Chunk]:
-    """Each draft with its label, and dropped if there is nothing in it worth remembering."""
-    if not drafts:
-        return []
-    policy = desk.policy.chunk
+    """Each draft with its label, and dropped if there is nothing in it worth remembering.
+
+    The model labels only what it keeps, and is not asked about what can be told without it.
+    """
     ignored = [one.casefold() for one in ignored_topics(desk.vault.meta("Topics_to_Ignore.md"))]
-    texts = [gist(messages, policy.gist_words) for _, messages in drafts]
     rules = desk.vault.rules("Chunking.md")
-    labels = _labels(texts, rules, desk)
-    verdicts = iter(
-        desk.model.choose(
-            [
-                desk.prompts.ask(
-                    "chunk/keep",
-                    {
-                        "transcript": text,
-                        "topics": "; ".join(ignored) or "(nothing)",
-                        "rules": rules,
-                    },
-                )
-                for text in texts
-            ],
-            stage=NAME,
-            purpose="chunk/keep",
-        )
-    )
+    gists = [gist(messages, desk.policy.chunk.gist_words) for _, messages in drafts]
+    said = [" ".join(message.text for message in messages) for _, messages in drafts]
+    open_ = [n for n, text in enumerate(said) if words(text) and not _ignores(text, ignored)]
+    kept = _kept(open_, gists, ignored, rules, desk)
+    written = _labels([gists[number] for number in kept], rules, desk)
+    labels = dict(zip(kept, written, strict=True))
     described = []
-    for (chunk, messages), label in zip(drafts, labels, strict=True):
-        verdict = next(verdicts)
-        drop = dict(zip(verdict.options, verdict.probabilities, strict=True))[_DROP]
-        said = f"{label} {' '.join(message.text for message in messages)}"
-        worth = (
-            len(content_words(said)) >= policy.min_content_words
-            and drop < policy.drop_bar
-            and not any(_speaks_of(said, topic) for topic in ignored)
-        )
+    for number, (chunk, _) in enumerate(drafts):
+        label = labels.get(number) or _first_words(gists[number])
+        # a label can name the topic that the messages only speak around
+        worth = number in labels and not _ignores(f"{label} {said[number]}", ignored)
         described.append(replace(chunk, label=label, keep=worth))
     return described
 
 
+def _kept(
+    numbers: Sequence[int], gists: Sequence[str], ignored: Sequence[str], rules: str, desk: Desk
+) -> list[int]:
+    """Those of the numbers that the model does not drop."""
+    topics = "; ".join(ignored) or "(nothing)"
+    verdicts = desk.model.choose(
+        [
+            desk.prompts.ask(
+                "chunk/keep", {"transcript": gists[number], "topics": topics, "rules": rules}
+            )
+            for number in numbers
+        ],
+        stage=NAME,
+        purpose="chunk/keep",
+    )
+    drops = [dict(zip(v.options, v.probabilities, strict=True))[_DROP] for v in verdicts]
+    return [n for n, drop in zip(numbers, drops, strict=True) if drop < desk.policy.chunk.drop_bar]
+
+
 def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
+    """A label for each, "" where the model gives none."""
     prompt = desk.prompts.get("chunk/label")
     asks: list[Ask] = [
         desk.prompts.ask("chunk/label", {"transcript": text, "rules": rules}) for text in texts
@@ -158,11 +161,10 @@ def _labels(texts: Sequence[str], rules: str, desk: Desk) -> list[str]:
         seeds=[0] * len(asks),
         temperature=prompt.temperature,
     )
-    said = [
+    return [
         "" if of_example(reply.text, ask) else _label(reply.text)
         for reply, ask in zip(replies, asks, strict=True)
     ]
-    return [label or _first_words(text) for label, text in zip(said, texts, strict=True)]
 
 
 def _label(text: str) -> str:
@@ -182,7 +184,7 @@ def _first_words(text: str) -> str:
     return next((label for said in beginnings if (label := _label(said))), "")
 
 
-def _speaks_of(said: str, topic: str) -> bool:
-    """Whether every content word of an ignored topic is said."""
-    wanted = set(content_words(topic))
-    return bool(wanted) and wanted <= set(content_words(said))
+def _ignores(said: str, topics: Sequence[str]) -> bool:
+    """Whether every content word of a topic to ignore is said."""
+    words_said = set(content_words(said)) if topics else set()
+    return any((wanted := set(content_words(topic))) and wanted <= words_said for topic in topics)
