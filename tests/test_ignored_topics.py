@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pipeline.ignored_topics import ignored_topics
+from pipeline.recall.library import library
+from pipeline.recall.searching import Filters, search
+from tests.support_night import Script, make_vault, run_night, write_sessions
 
 
 @pytest.mark.parametrize(
@@ -33,3 +38,20 @@ def test_each_topic_is_listed_once_and_nothing_is_none() -> None:
         "Cake",
     ]
     assert ignored_topics("") == []
+
+
+def test_the_night_reads_the_page_as_a_search_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic with its reason is not shown to the model, and not given."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = make_vault()
+    write_sessions(tmp_path)
+    page = config.vault / "Meta" / "Topics_to_Ignore.md"
+    page.write_text(f"{page.read_text('utf-8')}\n- **Harbor**: nobody's business\n", "utf-8")
+    night = run_night(config, Script())
+    assert any("Lantern" in asked.ask.prompt for asked in night.model.asked)
+    assert not any("zstd" in asked.ask.prompt for asked in night.model.asked)
+    with library(config) as lib:
+        assert not search(lib, "zstd for the archives", Filters(), 5)
+        assert search(lib, "Lantern", Filters(), 5)
