@@ -15,7 +15,7 @@ from pipeline.recall.terms import Term
 
 _WEIGHTS = Weights(beside={}, length=0.3, saturation=1.2, group=0.6)
 _NAMED, _HEADED = 3.0, 1.5  # beside 1 for a word of the text
-_CLOSE = 200  # sections that are ranked
+_CLOSE = 150  # sections that are ranked
 _MOST = 10_000  # sections in which it is looked where in them a term stands
 _FTS = "sections_fts"
 
@@ -39,7 +39,7 @@ def rank(
         # what is called so is found however common the word
         for row in {*one.rows, *above} if len(above) <= MOST else one.rows:
             sums[row] += one.rarity * (1 + above.get(row, 0.0))
-    close = sorted(sums, key=lambda row: (-sums[row], row))[:_CLOSE]
+    close = sorted(sorted(sums), key=sums.__getitem__, reverse=True)[:_CLOSE]
     places = library.sections.places(close)
     words, average = lengths(connection, _FTS, places)
     matches = []

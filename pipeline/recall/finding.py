@@ -284,4 +284,4 @@ def _within(column: str, project: str) -> tuple[str, list[Any]]:
 
 def by_score(found: Mapping[int, float]) -> list[int]:
     """The rows, best first; of equals the newest."""
-    return sorted(found, key=lambda row: (found[row], row), reverse=True)
+    return sorted(sorted(found, reverse=True), key=found.__getitem__, reverse=True)

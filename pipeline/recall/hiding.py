@@ -32,7 +32,7 @@ class Hiding:
     def forgotten(self, convs: Iterable[str]) -> frozenset[str]:
         """Those of these conversations that the user had forgotten, or is having forgotten."""
         named = frozenset(convs)
-        if not named or not self._rows("SELECT 1 FROM forgotten LIMIT 1"):
+        if not named or not self._any_forgotten:
             return named & self.convs
         from pipeline.store.forgetting import Forgetting
 
@@ -99,6 +99,10 @@ class Hiding:
         said = set(content_words(text))
         wanted = (set(content_words(topic)) for topic in self._topics)
         return any(words and words <= said for words in wanted)
+
+    @cached_property
+    def _any_forgotten(self) -> bool:
+        return bool(self._rows("SELECT 1 FROM forgotten LIMIT 1"))
 
     @cached_property
     def _topics(self) -> list[str]:

@@ -21,9 +21,10 @@ def marking() -> sqlite3.Connection:
     """What markers find words with: an index of its own, in memory."""
     made = sqlite3.connect(":memory:", isolation_level=None)
     made.execute(
-        "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')"
+        """CREATE VIRTUAL TABLE t USING fts5 (
+               x, columnsize=0, tokenize='porter unicode61 remove_diacritics 2'
+           )"""
     )
-    made.execute("BEGIN")  # never ended: nothing of it is kept
     return made
 
 
@@ -40,14 +41,20 @@ class Marker:
         clean = [text[:_LONGEST].translate(_OWN) for text in texts]
         found = [_needles(text, self._needles) for text in clean]
         if self._expression:
-            self._beside.execute("DELETE FROM t")
-            self._beside.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", enumerate(clean))
-            for row, marked in self._beside.execute(
-                "SELECT rowid, highlight(t, 0, ?, ?) FROM t WHERE t MATCH ?",
-                (_BEGIN, _END, self._expression),
-            ):
+            for row, marked in self._highlighted(clean):
                 found[row] += _between(marked)
         return [_apart(each) for each in found]
+
+    def _highlighted(self, texts: Sequence[str]) -> list[tuple[int, str]]:
+        self._beside.execute("BEGIN")
+        try:
+            self._beside.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", enumerate(texts))
+            return self._beside.execute(
+                "SELECT rowid, highlight(t, 0, ?, ?) FROM t WHERE t MATCH ?",
+                (_BEGIN, _END, self._expression),
+            ).fetchall()
+        finally:
+            self._beside.execute("ROLLBACK")  # nothing of it is kept
 
 
 def best_line(found: Sequence[Sequence[Span]], texts: Sequence[str]) -> int:

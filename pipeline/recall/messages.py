@@ -39,7 +39,7 @@ def rank(
     found = postings(Index(store, _FTS, "messages", where, values), wanted)
     close = likely(((one.rarity, one.rows) for one in found), weights.beside, _CLOSE)
     places, times = _places(store, close)
-    words, average = lengths(store, _FTS, places)
+    words, average = lengths(store, _FTS, close)
     worth = {row: shortness(words.get(row, 0), average, weights.length) for row in places}
     matches = [(one.rarity, {row: worth[row] for row in one.rows if row in worth}) for one in found]
     if then:
