@@ -12,6 +12,7 @@ import pytest
 from pipeline.errors import StoreFault
 from pipeline.records import Action, Conversation, Message, Role, Span
 from pipeline.sqlite import connect, migrate
+from pipeline.store import Store
 from pipeline.store.conversations import Conversations, FileState
 from pipeline.store.times import from_text, to_text
 
@@ -158,3 +159,18 @@ def test_stored_words_are_found_by_search(store: Conversations, tmp_path: Path) 
     hits = [other.execute(query, (word,)).fetchone()[0] for word in ("purple", "grey")]
     other.close()
     assert hits == [0, 1]
+
+
+def test_the_index_holds_what_the_table_holds(tmp_path: Path) -> None:
+    """New conversations, one that goes on, and one of whose messages some are replaced."""
+    store = Store(tmp_path / "memory.sqlite")
+    other = replace(TALK, conv="bbbb2222", session_id="s-2")
+    for conversation, messages in (
+        (TALK, [said(0, text="purple heron"), said(1, text="a nest")]),
+        (other, [said(0, "bbbb2222", "grey heron")]),
+        (TALK, [said(1, text="two nests"), said(2, text="an egg"), said(3, text="a reed")]),
+        (TALK, []),
+    ):
+        store.conversations.save(conversation, messages, None, archived_at=NOW)
+        assert store.soundness.indexes_out_of_step() == []
+    store.close()

@@ -16,6 +16,7 @@ from pipeline.sqlite import transaction
 from pipeline.store.times import bounds, from_text, to_text
 
 _NEVER_READ = -1  # as size and mtime: no file on disk looks like this, so it is tried again
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _MANY = 500  # parameters of one statement; SQLite allows 999 at least
 
 
@@ -67,7 +68,7 @@ def _message(row: sqlite3.Row) -> Message:
 def _actions(message: Message) -> str:
     if not message.actions:
         return "[]"
-    return json.dumps([(a.tool, a.path) for a in message.actions], ensure_ascii=False)
+    return _ENCODER.encode([(a.tool, a.path) for a in message.actions])
 
 
 class Conversations:
@@ -184,7 +185,8 @@ class Conversations:
         already chunked. Raises StoreFault when a message belongs to another conversation already.
         """
         with transaction(self._connection):
-            self._save_conversation(conversation, archived_at)
+            self._save_conversation(conversation, messages, archived_at)
+            (last,) = self._connection.execute("SELECT max(rowid) FROM messages").fetchone()
             try:
                 self._connection.executemany(
                     """INSERT INTO messages
@@ -212,16 +214,13 @@ class Conversations:
                 raise StoreFault(
                     f"a message of conversation {conversation.conv} is stored elsewhere: {error}"
                 ) from error
+            # no trigger puts a new row into the index, see 0010_index.sql; a replaced one stays
             self._connection.execute(
-                "UPDATE conversations SET content_hash = ? WHERE conv = ?",
-                (self._content_hash(conversation.conv), conversation.conv),
+                """INSERT INTO messages_fts (rowid, text)
+                   SELECT rowid, text FROM messages WHERE rowid > ?""",
+                (last or 0,),
             )
             if messages:
-                self._connection.execute(
-                    """UPDATE conversations SET chunked_at = NULL
-                       WHERE conv = ? AND chunked_at >= updated_at""",
-                    (conversation.conv,),
-                )
                 newest = to_text(max(message.at for message in messages))
                 self._connection.execute(
                     """INSERT INTO watermarks (source, cursor, updated_at) VALUES (?, ?, ?)
@@ -292,15 +291,18 @@ class Conversations:
         row: sqlite3.Row | None = self._connection.execute(query, values).fetchone()
         return row
 
-    def _save_conversation(self, conversation: Conversation, archived_at: datetime) -> None:
+    def _save_conversation(
+        self, conversation: Conversation, messages: Sequence[Message], archived_at: datetime
+    ) -> None:
         self._connection.execute(
             """INSERT INTO conversations (conv, source, session_id, title, project, started_at,
                                           updated_at, content_hash, archived_at)
-               VALUES (?, ?, ?, ?, ?, ?, ?, '', ?)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
                ON CONFLICT (conv) DO UPDATE SET
                    title = excluded.title, project = excluded.project,
                    started_at = excluded.started_at, updated_at = excluded.updated_at,
-                   archived_at = excluded.archived_at""",
+                   content_hash = excluded.content_hash, archived_at = excluded.archived_at,
+                   chunked_at = iif(? AND chunked_at >= excluded.updated_at, NULL, chunked_at)""",
             (
                 conversation.conv,
                 conversation.source,
@@ -309,12 +311,17 @@ class Conversations:
                 conversation.project,
                 to_text(conversation.started_at),
                 to_text(conversation.updated_at),
+                self._content_hash(conversation.conv, messages),
                 to_text(archived_at),
+                bool(messages),
             ),
         )
 
-    def _content_hash(self, conv: str) -> str:
+    def _content_hash(self, conv: str, messages: Sequence[Message]) -> str:
+        """Of the conversation as it is once these messages are written."""
         rows = self._connection.execute(
-            "SELECT message_id FROM messages WHERE conv = ? ORDER BY position", (conv,)
+            "SELECT position, message_id FROM messages WHERE conv = ?", (conv,)
         )
-        return hashlib.sha256("".join(row["message_id"] for row in rows).encode()).hexdigest()
+        ids = {row["position"]: row["message_id"] for row in rows}
+        ids |= {message.position: message.message_id for message in messages}
+        return hashlib.sha256("".join(ids[at] for at in sorted(ids)).encode()).hexdigest()

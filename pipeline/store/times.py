@@ -16,7 +16,8 @@ def to_text(at: datetime) -> str:
     """
     if at.tzinfo is None:
         raise ValueError(f"a time without a zone cannot be stored: {at.isoformat()}")
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    utc = at if at.tzinfo is UTC else at.astimezone(UTC)
+    return f"{utc.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 
 
 def from_text(text: str) -> datetime:
