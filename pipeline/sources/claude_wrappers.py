@@ -28,7 +28,7 @@ _WRAPPERS = (
 _COMMAND = re.compile(r"<command-name>([^<]+)</command-name>")
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 # How the result of a call begins that the person refused, and where in it their own words do.
-_REFUSED = "The user doesn't want to proceed with this tool use."
+REFUSED = "The user doesn't want to proceed with this tool use."
 REFUSAL = "the user said:"
 _ADVICE = "\n\nNote: The user's next message may contain a correction"  # to the assistant
 _WORDS = 3  # so many make a sentence; fewer, and options and paths, are for the command alone
@@ -48,7 +48,7 @@ def persons_words(text: str) -> str:
 
 def words_of_refusal(result: str) -> str:
     """What the person typed in refusing a call, from its result; "" for any other result."""
-    if not result.startswith(_REFUSED):
+    if not result.startswith(REFUSED):
         return ""
     return persons_words(result.partition(REFUSAL)[2].partition(_ADVICE)[0])
 

@@ -20,6 +20,7 @@ from pipeline.records import BadLine
 
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
 _PIECE = 1024 * 1024  # bytes read at a time while passing over a line that is too long
+_BUFFER = 256 * 1024  # bytes: a line is put together from as few pieces as may be, and in the cache
 _PACKED = 1024  # bytes unpacked at a time: tens of MB may come of them
 _ROOM = 256 * 1024 * 1024  # bytes of memory that one record may take when it is decoded
 # What a value takes, by the character that tells of it: many small ones take tens of times more
@@ -94,6 +95,10 @@ class JsonLines:
             elif self._passes and raw.endswith(b"}\n") and self._passes(raw) and not _GLUED(raw):
                 self.complete_lines += 1
                 ended = True
+            elif record := _usual(raw):
+                self.complete_lines += 1
+                yield line, record
+                ended = True
             else:
                 first = line
                 if len(raw) <= _LONE and raw.removeprefix(_BOM).strip() == b"{":
@@ -142,14 +147,26 @@ class JsonLines:
         self.bad_lines.append(BadLine(self.path, line, reason))
 
 
-def open_file(path: Path) -> BinaryIO:
-    """The file's bytes. Raises OSError for what is no file: a pipe would keep us waiting for ever,
-    a device would never end."""
+def _usual(raw: bytes) -> Record | None:
+    """The record of a line that holds one and nothing else, as nearly all do; else None."""
+    if len(raw) > _PIECE or not raw.endswith(b"}\n") or b"\0" in raw:
+        return None
+    text = raw.decode("utf-8", errors="replace")
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if end == len(text) - 1 and isinstance(value, dict) else None
+
+
+def open_file(path: Path, buffer: int = -1) -> BinaryIO:
+    """The file's bytes; buffer: so many are read at a time. Raises OSError for what is no file: a
+    pipe would keep us waiting for ever, a device would never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError("it is no ordinary file")
-    return os.fdopen(descriptor, "rb")
+    return os.fdopen(descriptor, "rb", buffering=buffer)
 
 
 def room_of(text: str) -> int:
@@ -160,7 +177,7 @@ def room_of(text: str) -> int:
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, unpacked if it is packed."""
-    with open_file(path) as file:
+    with open_file(path, _BUFFER) as file:
         if path.suffix != ".zst":
             yield file
             return
