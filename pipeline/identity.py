@@ -48,7 +48,7 @@ def message_id(
     migrate, fresh ids: so `native_id` counts only where the format has no time.
     """
     when = f"id {native_id}" if at is None else str((at - _EPOCH) // _MILLISECOND)
-    return _digest(source, when, role, redacted_text)[:16]
+    return _digest(source, when, role.value, redacted_text)[:16]
 
 
 def chunk_id(message_ids: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from pipeline.config import load_config
 from pipeline.errors import ConfigFault
 from pipeline.patterns import checked
 from pipeline.redact import redact
+from pipeline.redact.rules import somewhere
 
 _RANDOM = random.Random(20)
 
@@ -435,3 +436,13 @@ def test_a_megabyte_of_anything_is_got_through(piece: str) -> None:
     """No repetition makes the search run away; a pattern that did would never end here."""
     text = piece * (1_000_000 // len(piece))
     assert len(redact(text, emails=True, phones=True).text) <= len(text) * 6
+
+
+_WORDS = st.lists(st.text("etk -_é密", min_size=1, max_size=4), min_size=1, max_size=6).map(tuple)
+
+
+@given(_WORDS, st.text("etk -_é密", max_size=12))
+def test_a_word_is_found_wherever_it_stands(words: tuple[str, ...], text: str) -> None:
+    """Whatever character of each is looked for: no rule is passed over for a hint that is there."""
+    assert bool(somewhere(words).search(text)) == any(word in text for word in words)
+    assert not somewhere(()).search(text)

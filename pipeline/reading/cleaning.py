@@ -21,7 +21,7 @@ class Cleaner:
 
     def __init__(self, settings: IngestConfig) -> None:
         self.counts: Counter[str] = Counter()
-        self._settings = settings
+        self._redaction = settings.redaction
         self._remembered = Remembered()
         self._traces: dict[Action, Action] = {}  # the same tools and files come again and again
 
@@ -35,7 +35,7 @@ class Cleaner:
         if not text:
             return ""
         plain = storable_text(without_spans(text) if "<" in text else text)
-        done = redact(plain, **self._settings.redaction)
+        done = redact(plain, **self._redaction)
         # mostly nothing is found: then it is the same object, and takes no memory twice
         if not done.counts:
             return plain.strip()

@@ -19,7 +19,7 @@ from pipeline.redact.blocks import private_keys
 from pipeline.redact.lines import Lines, may_join
 from pipeline.redact.personal import EMAIL, PAYMENTS, PHONE
 from pipeline.redact.places import PLACES
-from pipeline.redact.rules import Rule, Table, Text
+from pipeline.redact.rules import SHORTEST_WORD, Rule, Table, Text
 from pipeline.redact.shapes import SHAPES
 
 __all__ = ["Redacted", "Remembered", "redact"]
@@ -50,6 +50,8 @@ def redact(
     out too. patterns: a user's own, kind to regular expression, of a form `patterns.checked` lets
     pass; they come first.
     """
+    if not patterns and len(text) < SHORTEST_WORD and text.isidentifier():
+        return Redacted(text, {}, {})  # the name of a tool: no key is so short, no place so bare
     table = _table(emails, phones, payments, tuple(patterns.items()) if patterns else ())
     if not may_join(text) and not _holds_any(Text(text), table):
         return Redacted(text, {}, {})

@@ -23,6 +23,7 @@ _JOINT = re.compile(
 )
 _LONGEST_END = 24  # characters from such a quote to the end of its line, at most
 _BEHIND_A_QUOTE = " \t+.&\\\r"
+_ENDS_A_PIECE = frozenset(f"\"'`{_BEHIND_A_QUOTE}")
 _FULL_LINE = 60  # nothing that wraps lines does so sooner
 _BEFORE = re.compile(r"[A-Za-z0-9_+/=.~-]{4,12}\Z")
 _AFTER = re.compile(r"(?P<piece>[A-Za-z0-9_+/.~-]{1,512}={0,2}|={1,2})(?![\w:=(\[{])")
@@ -98,15 +99,17 @@ def _joints(text: str) -> Iterator[Match[str]]:
     backslash, or behind a full line.
     """
     begins = 0
-    while (ends := text.find("\n", begins)) >= 0:
-        plain = ends - 1 if text[ends - 1 : ends] == "\r" else ends
-        last = len(text[max(begins, ends - _LONGEST_END) : ends].rstrip(_BEHIND_A_QUOTE))
-        places = [max(begins, ends - _LONGEST_END) + last - 1] if last else []
-        places += [plain - 1] if text[plain - 1 : plain] == "\\" else []
-        places += [plain] if plain - begins >= _FULL_LINE else []
-        joint = next((found for at in places if (found := _JOINT.match(text, at))), None)
-        if joint and (joint["plain"] is None or _wraps(joint)):
-            yield joint
+    for line in text.split("\n")[:-1]:
+        ends = begins + len(line)
+        if line and (line[-1] in _ENDS_A_PIECE or len(line) >= _FULL_LINE):
+            plain = ends - line.endswith("\r")
+            last = len(line[-_LONGEST_END:].rstrip(_BEHIND_A_QUOTE))
+            places = [max(begins, ends - _LONGEST_END) + last - 1] if last else []
+            places += [plain - 1] if text[plain - 1 : plain] == "\\" else []
+            places += [plain] if plain - begins >= _FULL_LINE else []
+            joint = next((found for at in places if (found := _JOINT.match(text, at))), None)
+            if joint and (joint["plain"] is None or _wraps(joint)):
+                yield joint
         begins = ends + 1
 
 

@@ -12,6 +12,10 @@ _MARK_OPENS = "[REDACTED:"
 _LONGEST_MARK = 40
 SHORTEST_WORD = 15
 _MARK = re.compile(r"\[REDACTED:[a-z0-9-]{1,29}\]")
+# Every byte but a blank as one and the same, so that a run of them is found without splitting.
+_SHAPE = bytes(byte if chr(byte).isspace() and byte < 128 else ord("x") for byte in range(256))
+_RUN = b"x" * SHORTEST_WORD
+_RAREST_FIRST = "zqxjkvbwygpfmculdrhsnioate"  # in lower case; what is not among them is rarer yet
 
 Span = tuple[int, int, str]  # start, end, kind
 
@@ -20,9 +24,9 @@ class Rule(NamedTuple):
     """`pattern` matches; its group "secret", or all of it, goes if `judge` agrees.
 
     hints: the pattern can match only a text with one of these in it, compared in lower case; with
-    none, it is always tried. anchored: a match begins at a hint. one_word: it has no blank in it,
-    and is `SHORTEST_WORD` long at least. rest: how a secret goes on that is longer than `pattern`
-    looks.
+    none, it is always tried. anchored: a match begins at a hint. word: it has no blank in it, and
+    so many characters at least; 0 where it may have blanks. rest: how a secret goes on that is
+    longer than `pattern` looks.
     """
 
     kind: str
@@ -30,7 +34,7 @@ class Rule(NamedTuple):
     pattern: Pattern[str]
     judge: Callable[[Match[str]], bool] = bool  # a match always is
     anchored: bool = False
-    one_word: bool = False
+    word: int = 0
     rest: Pattern[str] | None = None
 
     def spans(self, text: Text) -> Iterator[Span]:
@@ -50,7 +54,7 @@ class Rule(NamedTuple):
     def _matches(self, text: Text) -> Iterable[Match[str]]:
         if self.anchored:
             return self._from_hints(text)
-        if self.one_word and not self.pattern.search(text.long_words):
+        if self.word and not self.pattern.search(text.long_words):
             return ()
         return self.pattern.finditer(text.plain)
 
@@ -63,7 +67,7 @@ class Rule(NamedTuple):
                 yield found
                 # a word has no end in sight, so nothing in it is tried again; what a name
                 # announces is short, and may hold another name
-                at = max(at, found.end()) if self.one_word else at
+                at = max(at, found.end()) if self.word else at
 
 
 def later(source: str, flags: int = 0) -> Pattern[str]:
@@ -95,33 +99,38 @@ class Table:
         self.rules = rules
         self._always = [n for n, rule in enumerate(rules) if not rule.hints]
         self._anywhere = [
-            (hint, n) for n, rule in enumerate(rules) if not rule.one_word for hint in rule.hints
+            (hint, n) for n, rule in enumerate(rules) if not rule.word for hint in rule.hints
         ]
         self._in_words = [
-            (hint, n) for n, rule in enumerate(rules) if rule.one_word for hint in rule.hints
+            (hint, n) for n, rule in enumerate(rules) if rule.word for hint in rule.hints
         ]
-        self._any_anywhere = any_of(tuple(hint for hint, _ in self._anywhere))
+        hints = [hint for hint, _ in self._anywhere]
+        self._any_anywhere = somewhere(tuple(hint for hint in hints if hint.isascii()))
+        self._any_foreign = somewhere(tuple(hint for hint in hints if not hint.isascii()))
         # signs stand in words of every sort, and would hide that nothing else does
         self._signs = [(hint, n) for hint, n in self._in_words if len(hint) == 1]
-        self._any_in_words = any_of(tuple(hint for hint, _ in self._in_words if len(hint) > 1))
+        self._any_in_words = somewhere(tuple(hint for hint, _ in self._in_words if len(hint) > 1))
 
     def candidates(self, text: Text) -> list[int]:
         """Numbers of the rules that can match the text, in order."""
         found = self._always.copy()
         lower, words = text.lower, text.long_words_lower
         # one search for all hints comes first: most texts have none
-        if self._any_anywhere.search(lower):
+        if self._any_anywhere.search(lower) or (
+            not lower.isascii() and self._any_foreign.search(lower)
+        ):
             found += [n for hint, n in self._anywhere if hint in lower]
         if words:
             hints = self._in_words if self._any_in_words.search(words) else self._signs
-            found += [n for hint, n in hints if hint in words]
+            longest = text.longest
+            found += [n for hint, n in hints if self.rules[n].word <= longest and hint in words]
         return sorted({*found}) if found else found
 
     def finds(self, text: Text) -> bool:
         """Whether any rule would take something out of the text."""
-        return any(
-            next(self.rules[number].spans(text), None) is not None
-            for number in self.candidates(text)
+        found = self.candidates(text)
+        return bool(found) and any(
+            next(self.rules[number].spans(text), None) is not None for number in found
         )
 
 
@@ -129,14 +138,23 @@ class Text:
     """A text in the forms that rules look for their hints in.
 
     lower: in lower case, every character where it is in `plain`. long_words: its long words alone,
-    a small part of any text, and a key is in no other.
+    a small part of any text, and a key is in no other. longest: characters of the longest of them.
     """
 
     def __init__(self, plain: str) -> None:
         self.plain = plain
         self.lower = _lower(plain)
-        self.long_words = " ".join([word for word in plain.split() if len(word) >= SHORTEST_WORD])
+        words = _long_words(plain)
+        self.longest = max(map(len, words)) if words else 0
+        self.long_words = " ".join(words)
         self.long_words_lower = self.long_words.lower()
+
+
+def _long_words(plain: str) -> list[str]:
+    # most texts have none, and to split them takes five times as long as to see that
+    if _RUN not in plain.encode("utf-8", "surrogatepass").translate(_SHAPE):
+        return []
+    return [word for word in plain.split() if len(word) >= SHORTEST_WORD]
 
 
 def _lower(plain: str) -> str:
@@ -173,6 +191,23 @@ def any_of(words: tuple[str, ...]) -> Pattern[str]:
         return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
     return re.compile(tree(words) if words else r"(?!)")
+
+
+@cache
+def somewhere(words: tuple[str, ...]) -> Pattern[str]:
+    """Matches in a text that holds one of these words, though not where it begins.
+
+    It looks for a character of each word that is rare, or is looked for anyway: so it stops at few
+    places of a text, where `any_of` stops at every other.
+    """
+    ends: dict[str, list[str]] = {}
+    for word in sorted(words, key=lambda word: min(map(_RAREST_FIRST.find, word)), reverse=True):
+        sign = next((char for char in word if char in ends), min(word, key=_RAREST_FIRST.find))
+        before, _, after = word.partition(sign)
+        behind = f"(?<={re.escape(word)})" if before else ""
+        ends.setdefault(sign, []).append(re.escape(after) + behind)
+    found = [f"{re.escape(sign)}(?:{'|'.join(sorted(rest))})" for sign, rest in ends.items()]
+    return re.compile("|".join(sorted(found)) if words else r"(?!)")
 
 
 def _inside_mark(text: str, at: int) -> bool:

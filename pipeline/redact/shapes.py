@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipeline.redact.judging import is_lifelike, is_machine_made
-from pipeline.redact.rules import Rule, later
+from pipeline.redact.rules import SHORTEST_WORD, Rule, later
 
 # after an escaped line break or an escaped character of a URL, too
 _STARTS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
@@ -17,8 +17,15 @@ _ENDS = r"(?![A-Za-z0-9])"
 _UUID = r"[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
 
 
-def _shape(kind: str, hints: str, pattern: str, judge: Callable[[str], bool] = is_lifelike) -> Rule:
-    """hints: what such a key begins with, in lower case; after "…", what it has in it."""
+def _shape(
+    kind: str,
+    hints: str,
+    pattern: str,
+    judge: Callable[[str], bool] = is_lifelike,
+    shortest: int = SHORTEST_WORD,
+) -> Rule:
+    """hints: what such a key begins with, in lower case; after "…", what it has in it. shortest:
+    characters of such a key, told where its hint is a sign that stands in words of every sort."""
     anchored = not hints.startswith("…")
     return Rule(
         kind,
@@ -26,7 +33,7 @@ def _shape(kind: str, hints: str, pattern: str, judge: Callable[[str], bool] = i
         later(f"{_STARTS}(?:{pattern}){_ENDS}"),
         lambda match: judge(match[0]),
         anchored=anchored,
-        one_word=True,
+        word=shortest,
     )
 
 
@@ -150,7 +157,8 @@ SHAPES = (
     _shape("brevo", "xkeysib- xsmtpsib-", r"x(?:key|smtp)sib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
     _faint("resend", "re_", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"),
     _shape("telegram", "…:aa", r"\d{8,10}:AA[A-Za-z0-9_-]{33}"),
-    _shape("discord", "….", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
+    _shape("discord", "….", r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}",
+           shortest=59),
     _faint("facebook", "eaa", r"EAA[A-Za-z0-9]{100,}"),
     # desks
     _shape("linear", "lin_api_ lin_oauth_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
@@ -158,7 +166,7 @@ SHAPES = (
     _faint("notion", "secret_", r"secret_[A-Za-z0-9]{43}"),
     _shape("figma", "figd_ figo", r"fig(?:d|oh?r?)_[A-Za-z0-9_-]{32,}"),
     _shape("airtable", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
-    _shape("asana", "…/", r"[0-2]/\d{16}(?:/\d{16})?:[a-f0-9]{32}"),
+    _shape("asana", "…/", r"[0-2]/\d{16}(?:/\d{16})?:[a-f0-9]{32}", shortest=51),
     _shape("trello", "atta", r"ATTA[a-f0-9]{64}(?:[A-F0-9]{8})?"),
     _shape("typeform", "tfp_", r"tfp_[A-Za-z0-9_.=-]{39,58}[A-Za-z0-9_=-]"),
     _shape("contentful", "cfpat-", r"CFPAT-[A-Za-z0-9_-]{40,}"),
