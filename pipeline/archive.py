@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Archive:
         # conversation -> its folders, from one walk at the first writing: looking for each anew
         # would take longer with every month in the archive
         self._folders: defaultdict[str, set[Path]] | None = None
+        self._packer = zstandard.ZstdCompressor(level=_LEVEL)
 
     def write(self, conversation: Conversation, messages: Sequence[Message]) -> Path:
         """Write the whole conversation, in place of what was there; whole or not at all.
@@ -53,7 +55,7 @@ class Archive:
         lines = itertools.chain([_header(conversation)], map(_line, messages))
         try:
             _make_private(folder, self.root)
-            _replace(path, lines)
+            self._replace(path, lines)
             folders = self._known_folders()[conversation.conv]
             for before in folders - {folder}:  # it begins earlier than was known
                 (before / path.name).unlink(missing_ok=True)
@@ -103,6 +105,28 @@ class Archive:
         """Rename the conversation's file, which is damaged, so that a new one can be written."""
         return [path.rename(path.with_name(f"{path.name}.damaged")) for path in self._files(conv)]
 
+    def _replace(self, path: Path, lines: Iterable[str]) -> None:
+        """Put the lines at `path` so that a crash leaves the old file or the new one, never a part.
+
+        Piece by piece: a long conversation is not held in memory a second time. What a killed run
+        left of its part is written over.
+        """
+        part = path.with_name(f".{path.name}.part")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                packed = self._packer.stream_writer(file, closefd=False)
+                with packed:
+                    for piece in _pieces(lines):
+                        packed.write(piece.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise
+
     def _known_folders(self) -> defaultdict[str, set[Path]]:
         if self._folders is None:
             self._folders = defaultdict(set)
@@ -122,43 +146,20 @@ def _make_private(folder: Path, root: Path) -> None:
         (root / below).mkdir(exist_ok=True, mode=0o700)  # mkdir(parents=True) ignores the mode
 
 
-def _replace(path: Path, lines: Iterable[dict[str, Any]]) -> None:
-    """Put the lines at `path` so that a crash leaves the old file or the new one, never a part.
-
-    Piece by piece: a long conversation is not held in memory a second time. What a killed run left
-    of its part is written over.
-    """
-    part = path.with_name(f".{path.name}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            packed = zstandard.ZstdCompressor(level=_LEVEL).stream_writer(file, closefd=False)
-            with packed:
-                for piece in _pieces(lines):
-                    packed.write(piece.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise
-
-
-def _pieces(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _pieces(lines: Iterable[str]) -> Iterator[str]:
     held: list[str] = []
     size = 0
     for line in lines:
-        held += (_ENCODER.encode(line), "\n")
-        size += len(held[-2])
+        held.append(line)
+        size += len(line)
         if size >= _PIECE:
             yield "".join(held)
             held, size = [], 0
     yield "".join(held)
 
 
-def _header(conversation: Conversation) -> dict[str, Any]:
-    return {
+def _header(conversation: Conversation) -> str:
+    header = {
         "format": FORMAT,
         "conv": conversation.conv,
         "source": conversation.source,
@@ -168,6 +169,7 @@ def _header(conversation: Conversation) -> dict[str, Any]:
         "started": conversation.started_at.isoformat(),
         "updated": conversation.updated_at.isoformat(),
     }
+    return f"{_ENCODER.encode(header)}\n"
 
 
 def _conversation(header: dict[str, Any]) -> Conversation:
@@ -184,16 +186,16 @@ def _conversation(header: dict[str, Any]) -> Conversation:
     )
 
 
-def _line(message: Message) -> dict[str, Any]:
-    return {
-        "id": message.message_id,
-        "position": message.position,
-        "role": message.role,
-        "at": message.at.isoformat(),
-        "text": message.text,
-        "actions": [[action.tool, action.path] for action in message.actions],
-        "project": message.project,
-    }
+def _line(message: Message) -> str:
+    # spelled out: every message comes by here, and to encode a dict takes twice as long
+    written = encode_basestring
+    actions = [f"[{written(a.tool)}, {written(a.path)}]" for a in message.actions]
+    return (
+        f'{{"id": {written(message.message_id)}, "position": {message.position}, '
+        f'"role": "{message.role.value}", "at": "{message.at.isoformat()}", '
+        f'"text": {written(message.text)}, "actions": [{", ".join(actions)}], '
+        f'"project": {written(message.project)}}}\n'
+    )
 
 
 def _message(line: dict[str, Any], conv: str) -> Message:

@@ -30,7 +30,15 @@ def said(position: int, text: str) -> Message:
     )
 
 
-MESSAGES = [said(0, "line\nline \u2028 日本語 🎉"), said(1, "")]
+MESSAGES = [
+    said(0, "line\nline \u2028 日本語 🎉"),
+    said(1, ""),
+    replace(
+        said(2, "".join(map(chr, range(1, 160))) + '\\n\\"'),
+        actions=(Action('a"b', "c\\d"), Action("e")),
+        project='/q"\\',
+    ),
+]
 
 
 def test_a_conversation_comes_back_as_it_was(tmp_path: Path) -> None:
