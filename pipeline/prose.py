@@ -140,13 +140,14 @@ def plain(text: str) -> str:
     if numbered := _NUMBERED.match(line):
         places.add(numbered.start(1))
     parts = []
-    for index, char in enumerate(line):
-        bare = char in _FREE_IN_URL and any(a < index < b for a, b in free)
+    done = 0
+    for index in sorted(places):
+        bare = line[index] in _FREE_IN_URL and any(a < index < b for a, b in free)
         coded = any(a <= index < b for a, b in kept)
-        if index in places and not bare and not coded:
-            parts.append("\\")
-        parts.append(char)
-    return "".join(parts)
+        if not bare and not coded:
+            parts += [line[done:index], "\\"]
+            done = index
+    return "".join([*parts, line[done:]])
 
 
 def _code_spans(line: str) -> Iterator[tuple[int, int]]:

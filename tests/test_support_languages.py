@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import regex
 
 from pipeline.records import Message, Role
 from pipeline.support import check, evidence, well_formed
 from pipeline.text import content_words, negations, numbers, sentences, similarity
+from pipeline.text.tongues import LATIN, TONGUES
 
 START = datetime(2026, 3, 4, 9, 0, tzinfo=UTC)  # a Wednesday
 
@@ -210,3 +213,12 @@ def test_sentences_and_words_of_other_scripts() -> None:
     assert content_words("والخادم") == content_words("خادم")
     assert content_words("使っていました") == content_words("使う")
     assert similarity("Redisを使う。", "Redisを使わない。") < 0.9
+
+
+@pytest.mark.parametrize("field", ["refusal", "elision", "meta", "order"])
+def test_a_language_of_other_letters_is_not_written_in_latin_ones(field: str) -> None:
+    """So a text in Latin letters need not be searched for it; "AI" alone says nothing in any."""
+    for tongue in (one for one in TONGUES if one not in LATIN):
+        plain = re.sub(r"\\p\{\w+\}|\\.|\(\?[:!=<]+", "", getattr(tongue, field)).replace("AI", "")
+        assert not re.search("[A-Za-z]", plain), tongue.name
+        assert not regex.search(getattr(tongue, field) or r"(?!)", "AI ai 1 ... ")

@@ -9,7 +9,22 @@ from __future__ import annotations
 import regex
 
 from pipeline.late import late
-from pipeline.text.tongues import spelt
+from pipeline.text.tongues import LATIN, spelt
+
+_NOT_LATIN = regex.compile("[^\x00-\u024f\u2000-\u206f]")  # signs of punctuation are everybody's
+
+
+class _Elsewhere:
+    """What a field of the tongues says, in any language but English."""
+
+    def __init__(self, field: str) -> None:
+        self._any = late(spelt(field), regex.IGNORECASE)
+        self._latin = late(spelt(field, LATIN), regex.IGNORECASE)
+
+    def search(self, text: str) -> regex.Match[str] | None:
+        """As of a pattern; a sixth of the time for a text that can be in few of the languages."""
+        return (self._any if _NOT_LATIN.search(text) else self._latin).search(text)
+
 
 _QUOTED = late(r"```.*?```|`[^`\n]*`|“[^”]*”|\"[^\"\n]*\"|«[^»]*»|「[^」]*」", regex.DOTALL)
 
@@ -24,7 +39,7 @@ _REFUSAL = late(
       |new\s(?:facts|information))""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_REFUSAL_ELSEWHERE = late(spelt("refusal"), regex.IGNORECASE)
+_REFUSAL_ELSEWHERE = _Elsewhere("refusal")
 _ELISION = late(
     r"""\[\s*(?:\.\.\.|…)\s*\]|\(\s*(?:\.\.\.|…)\s*\)|^[ \t]*(?:\.\.\.|…)[ \t]*$
     |\b(?:the\s)?(?:rest|remainder|remaining\s\w+|other\ssections?|everything\selse)\s(?:of\s[\w\s]{1,30}\s)?
@@ -34,7 +49,7 @@ _ELISION = late(
     |\bcontent\s(?:omitted|truncated)\b""",
     regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
 )
-_ELISION_ELSEWHERE = late(spelt("elision"), regex.IGNORECASE)
+_ELISION_ELSEWHERE = _Elsewhere("elision")
 _META_TALK = late(
     r"""\b(?:the\s)?user\s(?:is\sasking|asks?\b|asked\s(?!for\s(?!help|advice|an?\sexplanation|clarification|information|guidance))
       |inquired|wonders|wondered|greet\w+|thank\w+|says\shello|wants\sto\sknow|wanted\sto\sknow|seeks|sought)
@@ -51,7 +66,7 @@ _META_TALK = late(
     |\bthe\sfact\sagrees\swith\b|\bthe\suser\sand\sthe\sassistant\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_META_ELSEWHERE = late(spelt("meta"), regex.IGNORECASE)
+_META_ELSEWHERE = _Elsewhere("meta")
 _ECHO = late(
     r"""\$\{?[a-z_]{2,}\}?(?![\w/])|\{\{?\s*[a-z_]{2,}\s*\}?\}|<\s*[a-z][a-z _]{1,30}\s*>(?!.*</)
     |\b(?:SUBJECT|PLACEHOLDER|TOPIC|PREDICATE|YOUR_[A-Z_]+|INSERT_[A-Z_]+|XXX+|TBD)\b
@@ -76,7 +91,7 @@ _AT_AGENT = late(
     """,
     regex.IGNORECASE | regex.VERBOSE | regex.MULTILINE,
 )
-_AT_AGENT_ELSEWHERE = late(spelt("order"), regex.IGNORECASE)
+_AT_AGENT_ELSEWHERE = _Elsewhere("order")
 
 
 def unquoted(text: str) -> str:
@@ -112,6 +127,6 @@ def aimed_at_agent(text: str) -> str:
     return _found(_AT_AGENT, plain) or _found(_AT_AGENT_ELSEWHERE, plain)
 
 
-def _found(pattern: regex.Pattern[str], text: str) -> str:
+def _found(pattern: regex.Pattern[str] | _Elsewhere, text: str) -> str:
     match = pattern.search(text)
     return match.group().strip() if match else ""

@@ -26,14 +26,15 @@ TONGUES = (
     JAPANESE,
     CHINESE,
 )
+LATIN = (GERMAN, FRENCH, SPANISH, PORTUGUESE_AND_ITALIAN)  # the others are written in other letters
 
 
-def spelt(field: str) -> str:
+def spelt(field: str, tongues: tuple[Tongue, ...] = TONGUES) -> str:
     """A pattern that finds what the field says in any language but English, as a whole word.
 
     field: the name of a field of `Tongue` that is a pattern. Never empty.
     """
-    found = [tongue.bounded(getattr(tongue, field)) for tongue in TONGUES]
+    found = [tongue.bounded(getattr(tongue, field)) for tongue in tongues]
     return "|".join(pattern for pattern in found if pattern) or r"(?!)"
 
 
@@ -48,4 +49,4 @@ def spelt_at(field: str, index: int) -> str:
     return "|".join(pattern for pattern in found if pattern) or r"(?!)"
 
 
-__all__ = ["TONGUES", "Tongue", "spelt", "spelt_at"]
+__all__ = ["LATIN", "TONGUES", "Tongue", "spelt", "spelt_at"]
