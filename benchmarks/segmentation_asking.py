@@ -52,10 +52,14 @@ class Asking:
         runs = best(replace(found, odds=odds), self._policy)
         return [first for first, _ in runs if first]
 
-    def cost(self) -> str:
+    def cost(self) -> tuple[float, float]:
         """Tokens decoded and read per 1,000 of transcript; a shared beginning is read once."""
         share = 1000 / max(1, self._transcript)
-        return f"{self._said * share:.0f}, {self._read * share:.0f}"
+        return self._said * share, self._read * share
+
+    def close(self) -> None:
+        """Give the model's memory back."""
+        self._model.close()
 
     def _account(self, call: Call) -> None:
         self._read += call.prompt_tokens - call.cached_tokens

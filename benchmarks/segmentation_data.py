@@ -171,7 +171,12 @@ def mean(rows: Sequence[Figures]) -> Figures:
 
 def interval(rows: Sequence[Figures]) -> tuple[float, float]:
     """The bootstrap's 95 % interval of the Score, over dialogues."""
-    scores = np.array(rows)[:, 3]
-    picks = np.random.default_rng(0).integers(len(scores), size=(_RESAMPLES, len(scores)))
-    low, high = np.percentile(scores[picks].mean(axis=1), [2.5, 97.5])
+    return bootstrapped([score for *_, score in rows])
+
+
+def bootstrapped(values: Sequence[float]) -> tuple[float, float]:
+    """The bootstrap's 95 % interval of a mean."""
+    drawn = np.array(values)
+    picks = np.random.default_rng(0).integers(len(drawn), size=(_RESAMPLES, len(drawn)))
+    low, high = np.percentile(drawn[picks].mean(axis=1), [2.5, 97.5])
     return float(low), float(high)
