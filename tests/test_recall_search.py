@@ -18,7 +18,7 @@ from pipeline.recall.library import library
 from pipeline.recall.searching import Filters, search
 from pipeline.records import Assignment, Bucket, BucketState
 from pipeline.store import Store
-from tests.support_recall import article, claimed, found, meta, places, store
+from tests.support_recall import LONG_AGO, article, claimed, found, meta, places, store
 from tests.support_store import START, fill
 
 HARBOR = """---
@@ -543,6 +543,13 @@ def test_a_hand_edit_is_found_at_once(config: Config) -> None:
     assert found(config, "barge")[0].article == "Q"
     (articles / "Q.md").unlink()
     assert not found(config, "barge", places=("articles",))
+
+
+def test_the_day_of_an_article_is_that_of_its_last_change(config: Config) -> None:
+    """Also while it may still be changing, as a file does that was put there a moment ago."""
+    article(config, "Kettle", "# Kettle\n\nIt whistles.\n", at=LONG_AGO)
+    day = datetime.fromtimestamp(LONG_AGO).date().isoformat()
+    assert [hit.date for hit in found(config, "whistles")] == [day]
 
 
 def test_of_an_edited_article_only_what_changed_is_indexed_anew(config: Config) -> None:

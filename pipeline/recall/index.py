@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import VaultFault
-from pipeline.recall.listing import Pages, Stamp, day_of, listed, looked, stamp_of
+from pipeline.recall.listing import Pages, Stamp, day_of, is_settled, listed, looked, stamp_of
 from pipeline.recall.terms import spaced
 from pipeline.sqlite import transaction
 
 NAME = "recall.sqlite"
-_VERSION = 5  # another number when anything is kept in another way
-_UNSETTLED = "[]"  # the stamp of a file that may still be changing
+_VERSION = 6  # another number when anything is kept in another way
 _NAMING = re.compile(r"[^\W\d_]{3,}")
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
 _SCHEMA = f"""
@@ -194,11 +193,11 @@ class SectionIndex:
         """
         connection = self.connection
         path = self._root / page
-        stamp = json.dumps(stamp_of(path))
+        stamp = stamp_of(path)
         kept = connection.execute(
             "SELECT stamp, value FROM pages WHERE path = ?", (page,)
         ).fetchone()
-        if kept is not None and kept[0] == stamp != _UNSETTLED:
+        if kept is not None and is_settled(stamp) and kept[0] == json.dumps(stamp):
             return [str(one) for one in json.loads(kept[1])]
         try:
             text = path.read_bytes().decode("utf-8")
@@ -211,7 +210,8 @@ class SectionIndex:
         found: list[str] = read(text) if text else []
         with suppress(sqlite3.OperationalError):
             connection.execute(
-                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", (page, stamp, json.dumps(found))
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?)",
+                (page, json.dumps(stamp), json.dumps(found)),
             )
         return found
 
@@ -239,7 +239,7 @@ class SectionIndex:
                 continue
             kept = connection.execute("SELECT stem, digest FROM files WHERE path = ?", (path,))
             if kept.fetchone() == (stem, hashlib.sha256(content).hexdigest()):
-                if stamp:  # only touched, or settled since
+                if is_settled(stamp):  # only touched, or settled since
                     touched.append((json.dumps(stamp), path))
                 continue
             texts[path] = (stem, content)
@@ -262,7 +262,7 @@ class SectionIndex:
             stamps = json.loads(f"[{','.join(stamp for _, _, stamp in rows)}]")
             self._known = {
                 # one that may still have been changing is like none
-                path: (stem, tuple(stamp) or None)
+                path: (stem, tuple(stamp) if is_settled(stamp) else None)
                 for (path, stem, _), stamp in zip(rows, stamps, strict=True)
             }
             self._found = None

@@ -14,8 +14,8 @@ from pathlib import Path
 # some file systems count in two seconds.
 _UNSETTLED_NS = 2_000_000_000
 
-# Size, last change of the text and of the file in nanoseconds, inode: what does not stay the same
-# when a file is changed. () while it may still be changing, which is no other file's.
+# Last change of the text, in nanoseconds, size, last change of the file, inode: what does not stay
+# the same when a file is changed. The first alone while it may still be changing.
 Stamp = tuple[int, ...]
 
 # Names and stamps. None for a page that is a link: it may lead out of the vault, and `Shelf` tells
@@ -63,17 +63,21 @@ def stamp_of(path: Path) -> Stamp:
         return ()
 
 
+def is_settled(stamp: Sequence[int]) -> bool:
+    """Whether a file with this stamp is the one that had it."""
+    return len(stamp) > 1
+
+
 def day_of(stamp: Sequence[int]) -> str:
-    """The day of the last change that a stamp tells of, ISO; today's for a file that may change."""
-    changed = stamp[1] / 1e9 if stamp else time.time()
-    return date.fromtimestamp(changed).isoformat()
+    """The day of the last change that a file's stamp tells of, ISO."""
+    return date.fromtimestamp(stamp[0] / 1e9).isoformat()
 
 
 def _stamp(status: os.stat_result, settled: int) -> Stamp:
     written, changed = status.st_mtime_ns, status.st_ctime_ns
     if changed > settled or written > settled:
-        return ()
-    return status.st_size, written, changed, status.st_ino
+        return (written,)
+    return written, status.st_size, changed, status.st_ino
 
 
 def _inside(place: str, settled: int) -> tuple[Pages, list[str]]:
