@@ -8,12 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-import numpy as np
-
 from benchmarks.recall_locomo import Dialogue, Place, conv
-from pipeline.assemble import place
-from pipeline.config import load_config
-from pipeline.models.minilm import MiniLM
 from pipeline.recall.terms import Term, terms
 
 _PLAIN = "unicode61 remove_diacritics 2"
@@ -31,15 +26,11 @@ class Rival:
     ranked: Callable[[Dialogue], Ranked]
 
 
-def rivals(*, embedder: bool) -> Iterator[Rival]:
+def rivals() -> Iterator[Rival]:
     """The rows, the plainest first."""
     yield Rival("FTS5 as it comes", lambda d: _by_fts(d, _PLAIN, _all_words))
     yield Rival("BM25, stems, stop words dropped", lambda d: _by_fts(d, _PORTER, _content))
     yield Rival("BM25 fused over turn, window and session", _fused)
-    if embedder:
-        encoder = MiniLM("minilm", place("minilm", load_config()))
-        yield Rival("MiniLM alone", lambda d: _by_meaning(d, encoder))
-        yield Rival("MiniLM fused with the above", lambda d: _with_meaning(d, encoder))
 
 
 def _all_words(question: str) -> str:
@@ -120,33 +111,3 @@ def _fusion(rankings: Iterable[Sequence[int]]) -> dict[int, float]:
         for rank, row in enumerate(ranking):
             scores[row] += 1 / (_FUSED + rank)
     return scores
-
-
-# ------------------------------------------------------------------ by meaning
-
-
-def _nearest(texts: Sequence[str], questions: Sequence[str], encoder: MiniLM) -> list[list[int]]:
-    known, asked = encoder.embed(list(texts)), encoder.embed(list(questions))
-    return [[int(row) for row in order] for order in np.argsort(-(asked @ known.T), axis=1)]
-
-
-def _by_meaning(dialogue: Dialogue, encoder: MiniLM) -> Ranked:
-    places, texts = _turns(dialogue)
-    questions = [one.text for one in dialogue.questions]
-    turns = _nearest(texts, questions, encoder)
-    sessions = [list(dict.fromkeys(int(places[row][0], 16) for row in each)) for each in turns]
-    return [[places[row] for row in each] for each in turns], sessions
-
-
-def _with_meaning(dialogue: Dialogue, encoder: MiniLM) -> Ranked:
-    by_words, sessions = _fused(dialogue)
-    by_meaning, meant = _by_meaning(dialogue, encoder)
-    places, _ = _turns(dialogue)
-    at = {where: row for row, where in enumerate(places)}
-    turns = []
-    for words, meaning in zip(by_words, by_meaning, strict=True):
-        scores = _fusion([[at[one] for one in words], [at[one] for one in meaning]])
-        best = sorted(scores, key=scores.__getitem__, reverse=True)
-        turns.append([places[row] for row in best])
-    held = [_fusion(pair) for pair in zip(sessions, meant, strict=True)]
-    return turns, [sorted(one, key=one.__getitem__, reverse=True) for one in held]
