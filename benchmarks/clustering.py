@@ -20,6 +20,7 @@ import argparse
 import json
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -167,9 +168,10 @@ def ours(told: Stream, vectors: dict[str, Vectors], asking: Asking | None = None
     pieces = [piece(text, vectors) for text, _ in told.known]
     held = [number[topic] for _, topic in told.known]
     topics: Topics | None = None
-    filed = []
+    articles = set(held)
     for count, (text, _) in enumerate(told.arriving):
         if pieces and (topics is None or count % NIGHT == 0):
+            joined(topics, held, articles)
             topics = estimated(pieces, held, len(names))
         arrived = piece(text, vectors)
         place = likeliest(text, arrived, topics, names, asking) if topics else -1
@@ -181,8 +183,20 @@ def ours(told: Stream, vectors: dict[str, Vectors], asking: Asking | None = None
             topics.add(place, arrived)
         pieces.append(arrived)
         held.append(place)
-        filed.append(names[place])
-    return filed
+    joined(topics, held, articles)
+    return [names[place] for place in held[len(told.known) :]]
+
+
+def joined(topics: Topics | None, held: list[int], articles: set[int]) -> None:
+    """The end of a night: what has no article yet is joined to its like; what two texts speak of
+    gets one.
+    """
+    if topics is None:
+        return
+    movable = set(held) - articles
+    for gone, into in topics.twins(sorted(set(held[-NIGHT:])), movable, ()):
+        held[:] = [into if place == gone else place for place in held]
+    articles |= {place for place, texts in Counter(held).items() if texts > 1}
 
 
 def likeliest(

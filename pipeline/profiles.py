@@ -7,14 +7,14 @@ Each of them is embedded once, and its vector kept as long as its words are the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.desk import Desk
 from pipeline.likeness import Piece, Topics
-from pipeline.records import Bucket, Chunk
+from pipeline.records import Bucket, BucketState, Chunk
 from pipeline.segmentation import WORD_VECTORS, word_vectors
 from pipeline.store.derived import Worked
 from pipeline.text import content_words
@@ -24,16 +24,26 @@ FIRST, NEWEST = 10, 20  # chunks of a topic that speak for it
 
 
 class Profiles:
-    """The topics of the wiki, merged ones too: their names lead to the others."""
+    """The topics of the wiki; what was merged into one is part of it, its name too."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._about = {entry.stem: (entry.lead, *entry.headings) for entry in desk.vault.catalog()}
         embedder = desk.embedder.name if desk.embedder else WORD_VECTORS
         self._names, self._chunks = f"names by {embedder}", f"chunk by {embedder}"
-        self.buckets = desk.store.buckets.all()
+        every = desk.store.buckets.all()
+        self.buckets = [bucket for bucket in every if not bucket.merged_into]
         self._numbers = {bucket.name: number for number, bucket in enumerate(self.buckets)}
+        self._merged: dict[str, list[Bucket]] = {}
+        for bucket in every:
+            if bucket.merged_into in self._numbers and bucket.merged_into:
+                self._merged.setdefault(bucket.merged_into, []).append(bucket)
         self._topics = self._known() if self.buckets else None
+
+    def names(self, bucket: Bucket) -> list[str]:
+        """All that the topic is called, and what was merged into it."""
+        called = [bucket, *self._merged.get(bucket.name, ())]
+        return [name for one in called for name in (one.name, *one.aliases)]
 
     def piece(self, chunk: Chunk) -> Piece:
         """The chunk as it is compared: its text embedded, and the words of its label."""
@@ -61,8 +71,24 @@ class Profiles:
         """Log odds that the piece belongs to each of `buckets`, and to no new topic."""
         return self._topics.leanings(piece) if self._topics else np.zeros(0, dtype=np.float32)
 
+    def twins(self, grown: Collection[str], movable: Collection[str]) -> list[tuple[str, str]]:
+        """Topics that are likelier one than two, the surest first: (name, the other's name).
+
+        grown, movable: as of `Topics.twins`. None goes into one that is ignored.
+        """
+        if self._topics is None:
+            return []
+        pairs = self._topics.twins(
+            [self._numbers[name] for name in grown if name in self._numbers],
+            [self._numbers[name] for name in movable],
+            {n for n, bucket in enumerate(self.buckets) if bucket.state is BucketState.IGNORED},
+        )
+        return [(self.buckets[one].name, self.buckets[other].name) for one, other in pairs]
+
     def _known(self) -> Topics:
-        names = {bucket.name: self._profile(bucket) for bucket in self.buckets}
+        told = [(bucket, bucket.name) for bucket in self.buckets]
+        told += [(bucket, into) for into, merged in self._merged.items() for bucket in merged]
+        names = {bucket.name: self._profile(bucket) for bucket, _ in told}
         rows = [
             row
             for row in self._desk.store.buckets.telling(first=FIRST, newest=NEWEST)
@@ -70,9 +96,9 @@ class Profiles:
         ]
         vectors = self._kept(self._names, names)
         chunks = self._filed({chunk for _, chunk, _ in rows})
-        pieces = [self._named(b, v) for b, v in zip(self.buckets, vectors, strict=True)]
+        pieces = [self._named(b, v) for (b, _), v in zip(told, vectors, strict=True)]
         pieces += [Piece(chunks[chunk], tuple(content_words(label))) for _, chunk, label in rows]
-        numbers = [*range(len(self.buckets)), *(self._numbers[bucket] for bucket, _, _ in rows)]
+        numbers = [self._numbers[name] for name in (*(n for _, n in told), *(r[0] for r in rows))]
         return Topics(pieces, numbers, len(self.buckets))
 
     def _named(self, bucket: Bucket, vector: NDArray[np.float32]) -> Piece:

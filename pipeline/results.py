@@ -16,6 +16,7 @@ class RunResults:
     counts: e.g. conversations, messages, chunks, dropped, claims, unsupported.
     rejected: (job, reasons) of drafts the gate refused and jobs that failed.
     refused: (claim, reason) of claims that form or support refused. held: (article, reasons).
+    joined: (name, into) of topics that turned out to be part of another one.
     problems: sentences about what could not be read or obeyed, or waits on a Talk page.
     silence: what there is to tell of the nights before, "" if they went well. It becomes a problem
     of the first run that does not fail: else each night that fails would tell one more of the same.
@@ -30,6 +31,7 @@ class RunResults:
     rejected: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    joined: list[tuple[str, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     silence: str = ""
     failure: str = ""
@@ -46,6 +48,7 @@ class RunResults:
             "rejected": [[job, list(reasons)] for job, reasons in self.rejected],
             "refused": [[text, reason] for text, reason in self.refused],
             "held": [[article, list(reasons)] for article, reasons in self.held],
+            "joined": [list(pair) for pair in self.joined],
             "problems": list(self.problems),
             "failure": self.failure,
             "backlog": self.backlog,

@@ -64,6 +64,17 @@ class Router:
             self._profiles.assign(assignment.bucket, piece)
         return routed
 
+    def twins(self) -> tuple[tuple[str, str], ...]:
+        """Captured topics that are likelier part of another one than their own: (name, into)."""
+        store = self._desk.store.buckets
+        if len(self._profiles.buckets) < self._desk.policy.cluster.sure_from:
+            return ()
+        into: dict[str, str] = {}
+        for gone, other in self._profiles.twins(store.grown(), store.movable()):
+            into = {name: other if host == gone else host for name, host in into.items()}
+            into[gone] = other
+        return tuple(into.items())
+
     def _ranked(self, chunk: Chunk, said: str, piece: Piece) -> list[tuple[Bucket, float]]:
         """Buckets with how likely the chunk belongs there (0..1), best first; not the unlike."""
         store, buckets = self._desk.store.buckets, self._profiles.buckets
@@ -75,7 +86,8 @@ class Router:
         reject = self._desk.policy.cluster.reject
         ranked = []
         for bucket, leaning in zip(buckets, self._profiles.leanings(piece), strict=True):
-            near, named = bucket.name in neighbours, _is_named(bucket, spoken)
+            near = bucket.name in neighbours
+            named = any(f" {normalised(n)} " in spoken for n in self._profiles.names(bucket))
             likely = share(
                 leaning + _NEIGHBOUR * near + _PROJECT * (bucket.name in project) + _NAMED * named
             )
@@ -104,24 +116,15 @@ def _route(
             return _to(found, chunk)
     name = _proposed_name(chunk, said, desk)
     for bucket in profiles.buckets:
-        names = (bucket.name, *bucket.aliases)
-        if any(_same_name(name, other, policy.same_name) for other in names):
+        if any(_same_name(name, other, policy.same_name) for other in profiles.names(bucket)):
             return _to([(bucket, 1.0)], chunk)
     bucket = Bucket(name=name, description=chunk.label)
     return Routed(chunk, (Assignment(chunk.id, bucket.name, 1.0),), (bucket,))
 
 
 def _to(found: Sequence[tuple[Bucket, float]], chunk: Chunk) -> Routed:
-    """Assign the chunk, following merges; an ignored bucket keeps it out of every article."""
-    scores: dict[str, float] = {}
-    for bucket, score in found:
-        name = bucket.merged_into or bucket.name
-        scores[name] = max(score, scores.get(name, 0.0))
-    return Routed(chunk, tuple(Assignment(chunk.id, name, s) for name, s in scores.items()))
-
-
-def _is_named(bucket: Bucket, spoken: str) -> bool:
-    return any(f" {normalised(name)} " in spoken for name in (bucket.name, *bucket.aliases))
+    """Assign the chunk; an ignored bucket keeps it out of every article."""
+    return Routed(chunk, tuple(Assignment(chunk.id, bucket.name, s) for bucket, s in found))
 
 
 def ask(

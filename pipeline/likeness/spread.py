@@ -8,6 +8,7 @@ the fewer vectors there are, so that a new store begins with plain distances.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,18 +61,24 @@ class Spread:
         found: Vectors = self._centred(vectors) @ self._axes
         return found
 
-    def odds(self, at: Vectors, sums: Vectors, counts: NDArray[np.float32]) -> Vectors:
-        """Log of how much likelier `at` is as one more of each topic than as the first of another.
+    def odds(
+        self, at: Vectors, sums: Vectors, counts: NDArray[np.float32], of: float = 1.0
+    ) -> Vectors:
+        """Log of how much likelier `at` is as more of each topic than as a topic of its own.
 
-        at: (directions,). sums, counts: of the coordinates in each topic, (n, directions) and (n,).
+        at: coordinates of one vector, or the sum of those of so many, (directions,). sums, counts:
+        of the coordinates in each topic, (n, directions) and (n,).
         """
-        ratio = self._ratio
-        known = counts[:, None] * ratio + 1
-        spread = 1 + ratio / known
-        off = at - sums * (ratio / known)
-        found = at * at / (1 + ratio) - off * off / spread + np.log((1 + ratio) / spread)
-        odds: Vectors = found.sum(axis=1) * (0.5 * self._scale)
+        joined = self._evidence(sums + at, counts + of)
+        apart = self._evidence(sums, counts) + self._evidence(at[None], np.full(1, of))
+        odds: Vectors = ((joined - apart) * self._scale).astype(np.float32)
         return odds
+
+    def _evidence(self, sums: Vectors, counts: NDArray[Any]) -> NDArray[Any]:
+        """Log-likelihood of topics of so many vectors each, but for what any sorting has."""
+        known = counts[:, None] * self._ratio + 1
+        found: NDArray[Any] = 0.5 * (sums * sums * (self._ratio / known) - np.log(known)).sum(1)
+        return found
 
     def _centred(self, vectors: Vectors) -> Vectors:
         centred = vectors - self._centre

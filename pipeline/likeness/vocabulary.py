@@ -30,6 +30,12 @@ class Vocabulary:
         self._everywhere[rows] += times
         self._sizes[topic] += times * len(distinct)
 
+    def join(self, topic: int, into: int) -> None:
+        """What was said of the one topic was said of the other."""
+        self._said[:, into] += self._said[:, topic]
+        self._sizes[into] += self._sizes[topic]
+        self._said[:, topic], self._sizes[topic] = 0, 0
+
     def odds(self, words: Iterable[str], topics: int) -> NDArray[np.float32]:
         """Log of how much likelier the words are in each of the first topics, shape (topics,).
 

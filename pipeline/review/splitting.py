@@ -94,6 +94,7 @@ def split(planned: Split, reviewer: Reviewer) -> None:
     with press.store.together():
         press.store.buckets.move(_ids(planned.moving), planned.source.name, planned.target.name)
         press.store.buckets.share(_ids(planned.sharing), planned.target.name)
+        press.store.buckets.decided([planned.source.name, planned.target.name])
 
 
 def _is_chosen(

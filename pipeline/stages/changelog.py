@@ -93,7 +93,8 @@ def _has_news(desk: Desk) -> bool:
             return True
         if _rejected_line(job, reasons) not in told:
             return True
-    return bool(results.held) or any(line not in newest for line in _trouble_lines(results))
+    untold = any(line not in newest for line in _trouble_lines(results))
+    return bool(results.held or results.joined) or untold
 
 
 def _section(changes: Sequence[Change], desk: Desk) -> str:
@@ -105,6 +106,7 @@ def _section(changes: Sequence[Change], desk: Desk) -> str:
         *(change_line(change, desk.store, desk.config.zone) for change in changes),
         *(_held_line(article, reasons, desk) for article, reasons in results.held),
         *_rejected_lines(desk),
+        *(f"- joined the topic {plain(one)} to {plain(other)}" for one, other in results.joined),
         *_trouble_lines(results),
         "",
         _totals(changes, desk),

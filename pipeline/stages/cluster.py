@@ -1,39 +1,64 @@
 """Chunk → bucket(s): which topic of the wiki it belongs to, or a new one.
 
 The user's edits of Meta/Buckets.md come first; how a chunk finds its topic is in pipeline/routing.
+Last, what was founded twice is joined, before anything is written of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pipeline.buckets_page import PAGE
 from pipeline.publish import Press
-from pipeline.records import Chunk, Done, Outcome
+from pipeline.records import Chunk, Done, Outcome, Skipped
 from pipeline.routing import Routed, Router
 from pipeline.stages import Desk
 from pipeline.topics.edits import Edits
-from pipeline.topics.obeying import obey, page_edits
+from pipeline.topics.obeying import join, obey, page_edits
+from pipeline.vault import ChangedUnderneath
 
 NAME = "cluster"
 
-Job = Edits | Chunk
-Result = Edits | Routed
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """Names of the buckets that got chunks since they were last compared with the others."""
+
+    buckets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """What was found of them: (name, into) of captured buckets that are part of another one."""
+
+    grown: Grown
+    pairs: tuple[tuple[str, str], ...]
+
+
+Job = Edits | Chunk | Grown
+Result = Edits | Routed | Twins
 
 
 def key(job: Job) -> str:
     """The job's name in `attempts`."""
+    if isinstance(job, Grown):
+        return "topics founded twice"
     return job.id if isinstance(job, Chunk) else PAGE
 
 
 def pending(desk: Desk) -> list[Job]:
-    """What the user changed in Buckets.md, else kept chunks that were never routed."""
+    """What the user changed in Buckets.md, else kept chunks that were never routed, else what is to
+    be compared.
+    """
     asked = page_edits(_press(desk))
     fresh = tuple(p for p in asked.problems if p not in desk.results.problems)
     if asked.any or fresh:
         return [replace(asked, problems=fresh)]
-    return list(desk.store.chunks.to_cluster(desk.span))
+    if chunks := desk.store.chunks.to_cluster(desk.span):
+        return list(chunks)
+    grown = tuple(desk.store.buckets.grown())
+    return [Grown(grown)] if grown else []
 
 
 def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
@@ -45,7 +70,8 @@ def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
             results.append(job)
         else:
             router = router or Router(desk)
-            results.append(router.route(job))
+            result = Twins(job, router.twins()) if isinstance(job, Grown) else router.route(job)
+            results.append(result)
     return results
 
 
@@ -56,10 +82,25 @@ def keep(result: Result, desk: Desk) -> Outcome:
         obey(result, _press(desk), run=desk.run, at=now, trailers={"Run": desk.run})
         desk.results.problems.extend(result.problems)
         return Done()
+    if isinstance(result, Twins):
+        return _join(result, desk)
     for bucket in result.new:
-        desk.store.buckets.save(bucket, now)
+        desk.store.buckets.found(bucket, now)
     desk.store.buckets.assign(result.chunk.id, result.assignments)
     return Done({"routed": 1, "buckets": len(result.new)})
+
+
+def _join(twins: Twins, desk: Desk) -> Outcome:
+    """Killed in between, the page asks for it as if the user did."""
+    try:
+        joined = join(
+            twins.pairs, _press(desk), run=desk.run, at=desk.now(), trailers={"Run": desk.run}
+        )
+    except ChangedUnderneath as error:
+        return Skipped(str(error))
+    desk.store.buckets.compared(twins.grown.buckets)
+    desk.results.joined.extend(joined)
+    return Done({"joined": len(joined)} if joined else {})
 
 
 def _press(desk: Desk) -> Press:

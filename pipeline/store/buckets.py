@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -111,6 +111,43 @@ class Buckets:
                 bucket.merged_into,
                 to_text(at),
             ),
+        )
+
+    def found(self, bucket: Bucket, at: datetime) -> None:
+        """Insert a bucket that a night founded, not the user."""
+        with transaction(self._connection):
+            self.save(bucket, at)
+            self._connection.execute("UPDATE buckets SET ours = 1 WHERE name = ?", (bucket.name,))
+
+    def decided(self, names: Iterable[str]) -> None:
+        """The user said something of these: they are not joined to others any more."""
+        self._connection.executemany(
+            "UPDATE buckets SET ours = 0 WHERE name = ?", [(name,) for name in names]
+        )
+
+    def movable(self) -> list[str]:
+        """Buckets that may be joined to others: nothing is written of them, or waits to be, and
+        the user said nothing of them.
+        """
+        rows = self._connection.execute(
+            """SELECT name FROM buckets WHERE state = 'captured' AND ours = 1
+               AND NOT EXISTS (SELECT 1 FROM chunk_buckets WHERE bucket = name AND chosen = 1)
+               AND NOT EXISTS (SELECT 1 FROM holds WHERE bucket = name AND decided = '')
+               ORDER BY created_at, rowid"""
+        )
+        return [row["name"] for row in rows]
+
+    def grown(self) -> list[str]:
+        """Buckets that got chunks since they were last compared with the others, oldest first."""
+        rows = self._connection.execute(
+            "SELECT name FROM buckets WHERE grown = 1 ORDER BY created_at, rowid"
+        )
+        return [row["name"] for row in rows]
+
+    def compared(self, names: Iterable[str]) -> None:
+        """These were compared with the others."""
+        self._connection.executemany(
+            "UPDATE buckets SET grown = 0 WHERE name = ?", [(name,) for name in names]
         )
 
     def merge(self, name: str, into: str) -> None:
@@ -236,6 +273,9 @@ class Buckets:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO chunk_buckets (chunk_id, bucket, score) VALUES (?, ?, ?)",
                 [(a.chunk_id, a.bucket, a.score) for a in assignments],
+            )
+            self._connection.executemany(
+                "UPDATE buckets SET grown = 1 WHERE name = ?", [(a.bucket,) for a in assignments]
             )
             self._connection.execute("UPDATE chunks SET clustered = 1 WHERE id = ?", (chunk_id,))
 

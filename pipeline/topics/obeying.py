@@ -34,6 +34,43 @@ def obey(
     asked: Edits, press: Press, *, run: str, at: datetime, trailers: Mapping[str, str]
 ) -> None:
     """Let the store say what the page asks for, all of it or nothing."""
+    _follow(asked, press, run=run, at=at, trailers=trailers)
+    pairs = (*asked.renames, *asked.merges, *asked.parted)
+    news = {bucket.name for bucket in asked.wanted} | {other for _, other in pairs}
+    press.store.buckets.decided(sorted(news))
+
+
+def join(
+    pairs: Sequence[tuple[str, str]],
+    press: Press,
+    *,
+    run: str,
+    at: datetime,
+    trailers: Mapping[str, str],
+) -> Sequence[tuple[str, str]]:
+    """Merge the topics of each pair, (name, into), as the user would on the page; what was merged.
+
+    All of them or none: a page whose table has no state cannot say it. Raises ChangedUnderneath.
+    """
+    if not pairs:
+        return ()
+    # before it is read: what the user saves in between must not be overwritten
+    known = press.vault.hash(PAGE)
+    before = page_now(press)
+    after = set_cells(before, {name: {"state": f"→ {plain(into)}"} for name, into in pairs})
+    stored, stems = press.store.buckets.all(), press.vault.stems()
+    told, asked = (edits(read_buckets(text), stored, stems, lambda: ()) for text in (before, after))
+    if told.any or not set(pairs) <= set(asked.merges) or set(asked.problems) - set(told.problems):
+        return ()
+    subject = f"buckets: {len(pairs)} joined to others"
+    publish_page(press, after, known, subject, run=run, at=at, trailers=trailers)
+    _follow(asked, press, run=run, at=at, trailers=trailers)
+    return pairs
+
+
+def _follow(
+    asked: Edits, press: Press, *, run: str, at: datetime, trailers: Mapping[str, str]
+) -> None:
     store = press.store
     by_name = {bucket.name: bucket for bucket in store.buckets.all()}
     renamed = {new: old for old, new in asked.renames}
