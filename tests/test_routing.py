@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,9 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pipeline import assemble
+from pipeline.desk import Desk
 from pipeline.likeness import Piece, Spread, Topics, Vocabulary, share
+from pipeline.models import Ask, Choice
+from pipeline.records import Assignment, Bucket, Chunk
+from pipeline.routing import Router, chosen
+from pipeline.stages import cluster
 from pipeline.store import Store
+from tests.doubles import CannedModel
 from tests.support_night import CONVERSATIONS, NIGHT, make_vault, run_night, write_session
+from tests.support_store import chunk, fill
 
 _DIMENSIONS = 32
 
@@ -137,3 +147,101 @@ def test_in_a_young_wiki_the_model_is_asked(home: Path) -> None:
     names = {bucket.name for bucket in store.buckets.all()}
     store.close()
     assert names == {"Harbor project", "Lantern project"}
+
+
+# ------------------------------------------------------------------ with a store
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    """The prompts by which the model was asked where a piece belongs."""
+    return []
+
+
+@pytest.fixture
+def desk(asked: list[str]) -> Iterator[Desk]:
+    """Twelve topics that have nothing in common, and a model that takes the first it is shown."""
+
+    def first(_purpose: str, ask: Ask) -> str:
+        asked.append(ask.prompt)
+        return ask.options[0]
+
+    desk = assemble.desk(
+        make_vault(),
+        models=assemble.Models(lambda account: CannedModel(first, lambda *_: "Novelty"), None),
+        say=lambda event: None,
+        now=lambda: NIGHT,
+    )
+    for number in range(12):
+        desk.store.buckets.save(Bucket(f"Topic{number} word{number} thing{number}"), NIGHT)
+    yield desk
+    desk.store.close()
+
+
+def told(desk: Desk, conv: str, said: Sequence[str], project: str = "") -> list[Chunk]:
+    """The chunks of a conversation, one a message."""
+    fill(desk.store, conv, said)
+    made = [
+        replace(chunk(desk.store, conv, n, n, ordinal=n), label=text, project=project)
+        for n, text in enumerate(said)
+    ]
+    desk.store.chunks.replace_tail(conv, made)
+    return made
+
+
+def file_under(desk: Desk, filed: Chunk, number: int) -> str:
+    name = f"Topic{number} word{number} thing{number}"
+    desk.store.buckets.assign(filed.id, [Assignment(filed.id, name, 1.0)])
+    return name
+
+
+def test_the_topic_of_the_neighbour_is_asked_about(desk: Desk, asked: list[str]) -> None:
+    """However unlike what is said now: the conversation was about it a moment ago."""
+    before, now = told(desk, "aaaaaaaa", ["kettle whistles loudly", "do it again tomorrow"])
+    other = told(desk, "bbbbbbbb", ["do it again on friday"])[0]
+    name = file_under(desk, before, 7)
+    Router(desk).route(other)
+    assert not any(name in prompt for prompt in asked)
+    routed = Router(desk).route(now)
+    assert name in asked[-1]
+    assert [one.bucket for one in routed.assignments] == [name]
+
+
+def test_topics_of_the_project_come_before_others(desk: Desk, asked: list[str]) -> None:
+    """Of two topics as like as the other the one of the same project is shown first."""
+    for conv, project, number in (("aaaaaaaa", "/one", 3), ("bbbbbbbb", "/two", 5)):
+        file_under(desk, told(desk, conv, ["kettle whistles loudly"], project)[0], number)
+    shown = []
+    for conv, project in (("cccccccc", "/one"), ("dddddddd", "/two")):
+        (piece,) = told(desk, conv, ["kettle whistles softly"], project)
+        shown.append(Router(desk).route(piece).assignments[0].bucket)
+    assert shown == ["Topic3 word3 thing3", "Topic5 word5 thing5"]
+
+
+def test_a_piece_may_belong_to_several_topics(desk: Desk) -> None:
+    """The best, and each that clears the bar by itself; none where "none of these" is as likely."""
+    topics, policy = [Bucket("A"), Bucket("B"), Bucket("C"), Bucket("D")], desk.policy.cluster
+    letters = ("A", "B", "C", "D", "none of these")
+    several = chosen(Choice(letters, (0.30, 0.02, 0.34, 0.31, 0.03)), topics, policy)
+    assert [bucket.name for bucket, _ in several] == ["C", "D", "A"]
+    one = chosen(Choice(letters, (0.29, 0.02, 0.60, 0.05, 0.04)), topics, policy)
+    assert [bucket.name for bucket, _ in one] == ["C"]
+    assert chosen(Choice(letters, (0.05, 0.05, 0.45, 0.05, 0.40)), topics, policy) == []
+
+
+def test_a_piece_of_two_topics_waits_in_both(desk: Desk) -> None:
+    """Both are told of it, and whichever gets an article folds it."""
+
+    def both(_purpose: str, ask: Ask) -> Choice:
+        rest = len(ask.options) - 2
+        return Choice(ask.options, (0.5, 0.45, *([0.05 / rest] * rest)))
+
+    for conv, number in (("aaaaaaaa", 3), ("bbbbbbbb", 5)):
+        file_under(desk, told(desk, conv, ["kettle whistles loudly"])[0], number)
+    (piece,) = told(desk, "cccccccc", ["kettle whistles softly"])
+    (routed,) = cluster.work([piece], replace(desk, model=CannedModel(both)))
+    cluster.keep(routed, desk)
+    for number in (3, 5):
+        placed = desk.store.buckets.placed(f"Topic{number} word{number} thing{number}")
+        assert piece.id in {one.chunk.id for one in placed}
+    assert desk.store.chunks.to_cluster() == []
