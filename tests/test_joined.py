@@ -14,7 +14,16 @@ from pipeline.config import Config
 from pipeline.desk import Desk
 from pipeline.keeping.rebuilding import rebuild
 from pipeline.publish import Press
-from pipeline.records import Assignment, Bucket, BucketState, Done, Draft, Skipped
+from pipeline.records import (
+    Assignment,
+    Bucket,
+    BucketState,
+    Claim,
+    ClaimKind,
+    Done,
+    Draft,
+    Skipped,
+)
 from pipeline.review import Reviewer, splitting, topics
 from pipeline.stages import changelog, cluster
 from pipeline.store.ledger import Folding
@@ -271,3 +280,22 @@ def test_the_changelog_tells_what_was_joined(desk: Desk) -> None:
     compare(desk)
     (section,) = changelog.pending(desk)
     assert "\n- joined the topic Stargazing to Observatory\n" in section.text
+
+
+def test_two_halves_earn_an_article_together(desk: Desk) -> None:
+    """One conversation under each name was too little for either."""
+    policy = desk.policy.cluster
+    for name in ("Beekeeping", "Apiary"):
+        say(desk, name, "the hives by the lime trees swarm in june", "again")
+        (waiting,) = desk.store.buckets.placed(name)
+        made = waiting.chunk.id
+        claim = Claim(f"{made} 0", made, 0, "The hives swarm.", ClaimKind.EVENT, (0,), 1.0)
+        desk.store.claims.save(made, [claim])
+
+    def ripe() -> list[str]:
+        least = {"min_conversations": policy.min_chunks, "min_claims": policy.min_claims}
+        return [bucket.name for bucket in desk.store.buckets.ripe(**least)]
+
+    assert ripe() == []
+    assert ("Apiary", "Beekeeping") in compare(desk)
+    assert ripe() == ["Beekeeping"]
