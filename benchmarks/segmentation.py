@@ -98,7 +98,7 @@ def main() -> None:
             some = {name: _spread(held, asked.sample) for name, held in sets.items()}
             lines, new = _asked(some, asked.models, embedder)
         else:
-            lines, new = _spent(asked.models[0], embedder, real=not asked.quick)
+            lines, new = _spent(asked.models[0], real=not asked.quick)
         print("\n".join(lines), flush=True)
         figures |= new
         if asked.write:
@@ -184,13 +184,11 @@ def _asked(
     return lines, {f"{MODELS}: {name}": round(value, 4) for name, value in figures.items()}
 
 
-def _spent(
-    model: str, embedder: Remembered | None, *, real: bool
-) -> tuple[list[str], dict[str, float]]:
+def _spent(model: str, *, real: bool) -> tuple[list[str], dict[str, float]]:
     """What the whole stage costs, by kind of transcript."""
-    rows = tokens.counted(model, embedder)
+    rows = tokens.counted(model)
     if real:
-        rows |= tokens.real(model, embedder, *REAL)
+        rows |= tokens.real(model, *REAL)
     lines = [
         "| transcripts | conversations | messages | tokens | chunks | decoded per chunk | read, of "
         "the transcript | with kept beginnings | decoded, read per 1,000 |",

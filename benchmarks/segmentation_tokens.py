@@ -1,10 +1,11 @@
 """What the whole stage costs in tokens: its cut, keep or drop, and labels, over transcripts.
 
-The stage, its prompts and the embedder are the real ones; tokens are those of a real model's
-tokenizer in its chat template, of which the beginnings that requests share are read once, by the
-model layer's own plan. Every answer is the dearest right one: each piece is kept, and its label is
-made of its own words. No weights are read, so the figures are the same on every machine; `real` has
-the model itself answer.
+The stage and its prompts are the real ones, the cut by words alone, since the embedder reads no
+token of the model's and takes long; tokens are those of a real model's tokenizer in its chat
+template, of which the beginnings that requests share are read once, by the model layer's own plan.
+Every answer is the dearest right one: each piece is kept, and its label is made of its own words.
+No weights are read, so the figures are the same on every machine; `real` has the model itself
+answer.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mlx_lm.tokenizer_utils import load
 
 from benchmarks import pipeline_samples
 from benchmarks.pipeline_run import NIGHT, home_config, tokenizer
-from benchmarks.segmentation_data import TUNE, Dialogue, Remembered, dialogues
+from benchmarks.segmentation_data import TUNE, dialogues
 from benchmarks.sessions import write_session
 from pipeline import assemble
 from pipeline.assemble import Models
@@ -34,7 +35,6 @@ from pipeline.models.calibration import CONTENT_FREE
 from pipeline.models.chat import Chat
 from pipeline.models.prefix import Prefixes, plan
 from pipeline.records import Call
-from pipeline.segmentation.turns import EXCERPT, Turn
 from pipeline.stages import chunk, ingest
 
 _START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -87,26 +87,24 @@ def kinds(model: str) -> dict[str, list[Said]]:
     }
 
 
-def counted(model: str, embedder: Remembered | None) -> dict[str, Spent]:
+def counted(model: str) -> dict[str, Spent]:
     """What each kind costs with right answers."""
     place = assemble.place(model, load_config())
     found = kinds(model)
-    if embedder:
-        embedder.read([_as_dialogue(said) for some in found.values() for said in some])
     return {
-        kind: _spent(said, lambda account: _Counted(place, account), embedder, model)
+        kind: _spent(said, lambda account: _Counted(place, account), model)
         for kind, said in found.items()
     }
 
 
-def real(model: str, embedder: Remembered | None, number: int, most: int) -> dict[str, Spent]:
+def real(model: str, number: int, most: int) -> dict[str, Spent]:
     """The same with the model's own answers, over so many conversations cut to so many tokens."""
     count = tokenizer(load_config(), model)
     found = {}
     for kind, said in kinds(model).items():
         some = [_cut(one, most, count) for one in said[:number]]
         real_ones = assemble.real_models(load_config(model=model))
-        found[f"{kind}, {model}"] = _spent(some, real_ones.model, embedder, model)
+        found[f"{kind}, {model}"] = _spent(some, real_ones.model, model)
     return found
 
 
@@ -115,15 +113,9 @@ def _cut(said: Said, most: int, count: Callable[[str], int]) -> Said:
     return [one for one, size in zip(said, sizes, strict=True) if size <= most] or said[:1]
 
 
-def _as_dialogue(said: Said) -> Dialogue:
-    turns = (Turn(role == "user", 0, text[:EXCERPT]) for role, text in said)
-    return Dialogue(tuple(turns), frozenset())
-
-
 def _spent(
     said: Sequence[Said],
     opened: Callable[[Account], Model],
-    embedder: Remembered | None,
     name: str,
 ) -> Spent:
     total: Counter[str] = Counter()
@@ -133,7 +125,7 @@ def _spent(
         total["prompt"] += call.prompt_tokens
         total["read"] += call.prompt_tokens - call.cached_tokens
 
-    with _house(said, opened(account), embedder, name) as desk:
+    with _house(said, opened(account), name) as desk:
         jobs = chunk.pending(desk)
         texts = [
             message.text for job in jobs for message in desk.store.conversations.messages(job.conv)
@@ -147,9 +139,7 @@ def _spent(
 
 
 @contextmanager
-def _house(
-    said: Sequence[Said], model: Model, embedder: Remembered | None, name: str
-) -> Iterator[Desk]:
+def _house(said: Sequence[Said], model: Model, name: str) -> Iterator[Desk]:
     """A desk that has ingested these."""
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
@@ -158,7 +148,7 @@ def _house(
             write_session(home, "claude-code", session, _START + timedelta(hours=number), one)
         config = home_config(home, name, {"claude-code": [str(home / ".claude" / "projects")]})
         desk = assemble.desk(
-            config, models=Models(lambda _: model, embedder), say=_unheard, now=lambda: NIGHT
+            config, models=Models(lambda _: model, None), say=_unheard, now=lambda: NIGHT
         )
         try:
             for result in ingest.work(ingest.pending(desk), desk):
