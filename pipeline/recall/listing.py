@@ -45,7 +45,7 @@ def listed(found: Iterable[tuple[str, Pages]]) -> dict[str, tuple[str, Stamp]]:
     articles: dict[str, tuple[str, Stamp]] = {}
     stems: set[str] = set()
     for before, pages in found:
-        for name, stamp in pages:
+        for name, stamp in sorted(pages):
             stem = name[:-3] if name.isascii() else unicodedata.normalize("NFC", name[:-3])
             if stem in stems:  # of two with one name the nearer to the top
                 continue
@@ -81,7 +81,7 @@ def _stamp(status: os.stat_result, settled: int) -> Stamp:
 
 
 def _inside(place: str, settled: int) -> tuple[Pages, list[str]]:
-    """The pages in a folder and the folders in it.
+    """The pages in a folder and the folders in it, as they come.
 
     Hidden ones and links to folders are left out, and what has no name in Unicode.
     """
@@ -100,7 +100,6 @@ def _inside(place: str, settled: int) -> tuple[Pages, list[str]]:
                 pages.append((name, stamp))
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(name)
-    pages.sort()
     return pages, folders
 
 
