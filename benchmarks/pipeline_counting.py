@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlx_lm.utils import load_tokenizer
-
 from benchmarks.pipeline_run import tokenizer
 from pipeline import assemble
 from pipeline.config import load_config
 from pipeline.models import Account, Ask, Choice, Grammar, Model, Reply
-from pipeline.models.grammar import Grammars
 from pipeline.records import Call
 
 
@@ -22,6 +19,11 @@ class Counting:
     """
 
     def __init__(self, answers: Model, model: str) -> None:
+        # Imported here: mlx must not be loaded before the embedder has chosen its BLAS.
+        from mlx_lm.utils import load_tokenizer  # noqa: PLC0415
+
+        from pipeline.models.grammar import Grammars  # noqa: PLC0415
+
         config = load_config()
         self._answers = answers
         self._tokens = tokenizer(config, model)
