@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pipeline.recall.postings import Index, postings
 from pipeline.recall.ranking import Weights, likely, ranked, rarity, shortness
-from pipeline.recall.sizes import lengths
+from pipeline.recall.sizes import average, words_in
 from pipeline.recall.terms import Term
 
 # by leave-one-conversation-out on LoCoMo: benchmarks/recall.py
@@ -21,6 +21,9 @@ WEIGHTS = Weights(
 )
 _CLOSE = 300  # messages that are ranked with what stands beside them
 _FTS = "messages_fts"
+_ROWS = """SELECT m.rowid, m.conv, m.position, m.at, d.sz FROM messages AS m
+           LEFT JOIN messages_fts_docsize AS d ON d.id = m.rowid
+           WHERE m.rowid IN (SELECT value FROM json_each(?))"""
 
 
 def rank(
@@ -38,27 +41,16 @@ def rank(
     """
     found = postings(Index(store, _FTS, "messages", where, values), wanted)
     close = likely(((one.rarity, one.rows) for one in found), weights.beside, _CLOSE)
-    places, times = _places(store, close)
-    words, average = lengths(store, _FTS, close)
-    worth = {row: shortness(words.get(row, 0), average, weights.length) for row in places}
+    told = store.execute(_ROWS, (json.dumps(close),)).fetchall()
+    places = {row: (conv, position) for row, conv, position, _, _ in told}
+    words = {row: words_in(sizes or b"") for row, _, _, _, sizes in told}
+    usual = average(store, _FTS)
+    worth = {row: shortness(words[row], usual, weights.length) for row in places}
     matches = [(one.rarity, {row: worth[row] for row in one.rows if row in worth}) for one in found]
     if then:
-        said = {row: 1.0 for row, at in times.items() if then(at)}
+        said = {row: 1.0 for row, _, _, at, _ in told if then(at)}
         matches.append((rarity(len(places), len(said)), said))
     return ranked(matches, places, _sizes(store, places, words), weights)
-
-
-def _places(
-    store: sqlite3.Connection, rows: Sequence[int]
-) -> tuple[dict[int, tuple[str, int]], dict[int, str]]:
-    """Of these rows conversation and position, and when it was said."""
-    found = store.execute(
-        """SELECT rowid, conv, position, at FROM messages
-           WHERE rowid IN (SELECT value FROM json_each(?))""",
-        (json.dumps(rows),),
-    ).fetchall()
-    places = {row: (conv, position) for row, conv, position, _ in found}
-    return places, {row: at for row, _, _, at in found}
 
 
 def _sizes(
@@ -67,7 +59,7 @@ def _sizes(
     """Words of each conversation, judged by those of its messages that are looked at."""
     looked: defaultdict[str, list[int]] = defaultdict(list)
     for row, (conv, _) in places.items():
-        looked[conv].append(words.get(row, 0))
+        looked[conv].append(words[row])
     # by the last of each, to count them takes longer than all the rest
     found = store.execute(
         """SELECT value, (SELECT 1 + max(position) FROM messages WHERE conv = value)

@@ -15,8 +15,13 @@ def lengths(
         f"SELECT id, sz FROM {fts}_docsize WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(rows)),),
     )
+    return {row: words_in(sizes) for row, sizes in found}, average(connection, fts)
+
+
+def average(connection: sqlite3.Connection, fts: str) -> float:
+    """Words of a row of the index on the average."""
     count, words = _whole(connection, fts)
-    return {row: _total(sizes) for row, sizes in found}, words / max(1, count)
+    return words / max(1, count)
 
 
 def total(connection: sqlite3.Connection, fts: str) -> int:
@@ -30,11 +35,11 @@ def _whole(connection: sqlite3.Connection, fts: str) -> tuple[int, int]:
     if row is None or not row[0]:
         return 0, 0
     count, rest = _varint(row[0])
-    return count, _total(rest)
+    return count, words_in(rest)
 
 
-def _total(data: bytes) -> int:
-    """The sum of the numbers, one of each column."""
+def words_in(data: bytes) -> int:
+    """Words of a row by its `sz` in the docsize table, which has a number for each column."""
     if data.isascii():  # nearly always: no number takes more than a byte
         return sum(data)
     total_ = 0
