@@ -122,7 +122,9 @@ class Topics:
 
     def _leaning(self, odds: Vectors, counts: NDArray[np.float32]) -> Vectors:
         with np.errstate(divide="ignore"):
-            leaning: Vectors = (odds - self._line) / _WIDTH + np.log(np.minimum(counts, _ENOUGH) / _USUAL)
+            leaning: Vectors = (odds - self._line) / _WIDTH + np.log(
+                np.minimum(counts, _ENOUGH) / _USUAL
+            )
         return leaning
 
     def _add(self, topic: int, at: Vectors, words: Sequence[str], times: float = 1.0) -> None:
