@@ -225,6 +225,15 @@ def test_words_beside_a_result_are_found_whatever_repeats_the_result(tmp_path: P
         assert said(session) == [(U, "Deeper."), (U, "Deeper.")]
 
 
+def test_a_broken_byte_in_what_nobody_said_loses_nothing(tmp_path: Path) -> None:
+    """Not even in the id of a line that is passed over."""
+    path = tmp_path / "a.jsonl"
+    silent = b'{"type":"progress","data":{},"uuid":"0\xae0"}\n'
+    spoken = {"type": "user", "uuid": "a", "message": {"role": "user", "content": "Deeper."}}
+    path.write_bytes(silent + json.dumps(spoken).encode() + b"\n")
+    assert said(read(path)) == [(U, "Deeper.")]
+
+
 # Where we count otherwise than the index, and why: (users, assistants).
 _OTHERWISE = {
     # slash command typed into the queue, never delivered any other way: a user's message of ours

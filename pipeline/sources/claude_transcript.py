@@ -116,7 +116,7 @@ class Transcript:
                 return False
         self.recognised = True
         if found := _UUID.search(line, max(0, len(line) - _END)) or _UUID.search(line, 0, _END):
-            self._uuids.add(found[1].decode())
+            self._uuids.add(found[1].decode(errors="replace"))
         return True
 
     def title(self) -> str:

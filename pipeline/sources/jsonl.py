@@ -29,7 +29,7 @@ _ROOM_OF = (("{", 240), ("[", 64), ('"', 32), (",", 8))
 _LONE = 8  # bytes of a line with nothing but an opening bracket
 _LOOK = 4096  # bytes at either end that tell whether a file was rewritten
 # inside a string the quote would be escaped; an expression finds it twice as soon as `in` does
-_GLUED = re.compile(rb'\}\{"').search
+_GLUED = re.compile(rb'\}[\s\0]*\{"').search
 _BOM = b"\xef\xbb\xbf"
 _DECODER = json.JSONDecoder(strict=False)  # agents do write raw tabs inside strings
 
