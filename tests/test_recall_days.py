@@ -110,6 +110,16 @@ def test_a_day_is_the_users_own() -> None:
     assert places(found(config, "kiln 5 October"))[0][1] == "conv:0000000a#1"
 
 
+def test_a_day_that_is_named_finds_nothing_by_itself(config: Config) -> None:
+    """Nor does it where what was said then was stored right before what matches."""
+    with store(config) as opened:
+        fill(opened, "0000000a", ["the loom", "the dye"], start=datetime(2000, 10, 26, tzinfo=UTC))
+        fill(opened, "0000000b", ["the wheel"], start=datetime(2001, 3, 2, tzinfo=UTC))
+    hits = found(config, "wheel 26 October 2000", places=("conversations",))
+    assert [hit.citation for hit in hits] == ["conv:0000000b#1"]
+    assert found(config, "26 October 2000", places=("conversations",)) == []
+
+
 def test_a_day_that_is_named_hides_nothing(config: Config) -> None:
     """It counts, and is no filter: what was said on other days follows."""
     assert len(found(config, "kiln on 1 January 1999", places=("conversations",))) >= 3

@@ -194,6 +194,16 @@ def test_days_and_projects_let_through_what_is_theirs(config: Config) -> None:
     assert places(found(config, "zstd", since=day, until=day)) == [
         ("conversations", "conv:00000008#1")
     ]
+    with store(config) as opened:  # the answer to it was given a minute later, on the next day
+        said = ["Which loom is it?", "The wide one."]
+        fill(opened, "00000009", said, start=datetime(2026, 11, 20, 23, 59, tzinfo=UTC))
+    for word in ("loom", "wide"):
+        before, after = (
+            found(config, word, until=day),
+            found(config, word, since=date(2026, 11, 21)),
+        )
+        assert {hit.citation for hit in before} <= {"conv:00000009#1"}, word
+        assert {hit.citation for hit in after} <= {"conv:00000009#2"}, word
     for project in ("/srv/quay", "/srv", "quay", "/srv/quay/"):
         assert places(found(config, "zstd", project=project)) == [
             ("conversations", "conv:00000008#1")
@@ -374,6 +384,15 @@ def test_a_secret_in_a_heading_is_taken_out_of_the_anchor(config: Config) -> Non
     article(config, "Cloud", f"# Cloud\n\n## Deploy {key}\n\nBy the courier.\n")
     (hit,) = found(config, "courier", places=("articles",))
     assert hit.anchor == "Deploy [REDACTED:aws]"
+
+
+def test_a_secret_over_two_lines_does_not_move_what_is_told(config: Config) -> None:
+    """The title is the title's, the anchor the heading's, also where one line becomes of two."""
+    key = "Zx81kQpL02mNbV7cXsD4"
+    text = f'---\ntitle: \'api_key = "{key}" \\\'\n---\n# A\n\n## "Courier"\n\nBy the courier.\n'
+    article(config, "Cloud", text)
+    (hit,) = found(config, "courier", places=("articles",))
+    assert (hit.anchor, hit.snippet) == ('"Courier"', "By the «courier».")
 
 
 def test_an_item_or_a_quote_is_hidden_as_one(config: Config) -> None:

@@ -165,7 +165,8 @@ class Finding:
             place = "observations" if told["source"] == _OBSERVED else "conversations"
             if place not in self._places or self._hiding.message(conv, position, text):
                 continue
-            if not self._project_passes(told["project"]):
+            day = self.day(told["at"])  # it may only stand beside what the filters let pass
+            if not (self._day_passes(day) and self._project_passes(told["project"])):
                 continue
             lines = tuple(line for line in text.splitlines() if line.strip()) or ("",)
             yield Found(
@@ -174,7 +175,7 @@ class Finding:
                 self._title(told["title"]),
                 lines,
                 ((),) * (len(lines) - 1) + (((conv, position, position),),),
-                self.day(told["at"]),
+                day,
                 told["project"],
             )
 

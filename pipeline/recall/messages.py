@@ -37,7 +37,7 @@ def rank(
     """The messages that match, by rowid.
 
     then: whether a time, as the store writes it, is one that the query names. That counts as a word
-    does that stands in all that was said then.
+    does that stands in all that was said then, but alone finds nothing.
     """
     found = postings(Index(store, _FTS, "messages", where, values), wanted)
     close = likely(((one.rarity, one.rows) for one in found), weights.beside, _CLOSE)
@@ -50,7 +50,13 @@ def rank(
     if then:
         said = {row: 1.0 for row, _, _, at, _ in told if then(at)}
         matches.append((rarity(len(places), len(said)), said))
-    return ranked(matches, places, _sizes(store, places, words), weights)
+    scores = ranked(matches, places, _sizes(store, places, words), weights)
+    if not then:
+        return scores
+    # by its number also what stands at the edge of another conversation was looked at
+    spoken = [places[row] for one in found for row in one.rows if row in places]
+    heard = {(conv, at + by) for conv, at in spoken for by in (0, *weights.beside)}
+    return {row: score for row, score in scores.items() if places[row] in heard}
 
 
 def _sizes(

@@ -231,10 +231,13 @@ def _hit(
     if one.place == "articles" and one.cites:
         cites = one.cites[best_line(spans, one.lines)]
     conv, first, _ = cites[-1] if cites else ("", 0, 0)
-    told = "\n".join((one.title, one.anchor, *one.lines))
-    clean = redact(told, **lib.redaction).text
-    title, anchor, *lines = clean.split("\n")
-    if clean != told:
+    title, anchor, lines = one.title, one.anchor, list(one.lines)
+    told = "\n".join((title, anchor, *lines))
+    if redact(told, **lib.redaction).text != told:  # seldom; each apart, for it may join lines
+        title, anchor, body = (
+            redact(text, **lib.redaction).text for text in (title, anchor, "\n".join(lines))
+        )
+        lines = body.split("\n")
         spans = marker.spans(lines)
     return Hit(
         place=one.place,
