@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 
 from pipeline.records import Call
+from pipeline.resources import folder
 from pipeline.store import Store
 from pipeline.tables import NightConfig, SourcesConfig
 from tests.support_health import NOW, Healthy, Systemd
@@ -53,6 +54,15 @@ def broken_prompt(h: Healthy) -> Healthy:
     own = h.home / ".config" / "nightly-memory" / "prompts" / "chunk" / "label.md"
     own.parent.mkdir(parents=True)
     own.write_text("no front matter")
+    return h
+
+
+def outdated_prompt(h: Healthy) -> Healthy:
+    """A prompt of the user's own with an answer of another form than is read."""
+    shipped = (folder("prompts") / "synthesize" / "compose.md").read_text("utf-8")
+    own = h.home / ".config" / "nightly-memory" / "prompts" / "synthesize" / "compose.md"
+    own.parent.mkdir(parents=True)
+    own.write_text(shipped.replace('{"sentences":[', '{"notes":['), "utf-8")
     return h
 
 

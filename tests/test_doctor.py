@@ -35,6 +35,7 @@ __all__ = ["healthy", "kept"]  # fixtures
 
 BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (broken.broken_prompt, {"D02": FAIL}),
+    (broken.outdated_prompt, {"D02": WARN}),
     (broken.small_prompts, {"D03": WARN}),
     (broken.another_pipeline, {"D04": FAIL}),
     (broken.folder_of_the_same_name, {"D04": WARN}),

@@ -13,6 +13,7 @@ from pipeline.policy import load_policy
 from pipeline.prompt_files import Prompt
 from pipeline.prompts import Prompts
 from pipeline.resources import folder
+from pipeline.schematic import faults
 from pipeline.vault import Vault
 
 _OURS = "nightly-memory"
@@ -20,9 +21,21 @@ _CHARACTERS_PER_TOKEN = 4  # of English prose, about
 
 
 def prompts(_machine: Machine) -> Verdict:
-    """The policy, the shipped prompts and your own can be read."""
+    """The policy, the shipped prompts and your own can be read; your own ask for what is read."""
     load_policy()
-    known = _prompts().digests()
+    known, shipped = _prompts().all(), Prompts(folder("prompts"))
+    # a prompt of one's own outlives updates, the form of the answer may not
+    unfit = [
+        prompt.name
+        for prompt in known
+        if prompt.digest != shipped.get(prompt.name).digest
+        and faults(prompt, shipped.get(prompt.name))
+    ]
+    if unfit:
+        return warn(
+            f"{', '.join(unfit)}: your own, and has faults",
+            "`memory prompts check` tells them; without your own file the shipped one is used",
+        )
     return ok(f"{len(known)} prompts")
 
 
