@@ -36,6 +36,11 @@ def _tidied(change: Change) -> list[str]:
     return told + (["lead refreshed"] if change.led else [])
 
 
+def joined_line(one: str, other: str) -> str:
+    """A topic that went into another one, as a line of a list."""
+    return f"- joined the topic {plain(one)} to {plain(other)}"
+
+
 def said(reasons: Sequence[str]) -> str:
     """Reasons quote what was refused: as plain text, which runs and links nothing."""
     return plain("; ".join(reasons))

@@ -12,8 +12,9 @@ from pipeline import assemble
 from pipeline.buckets_page import PAGE, set_cells
 from pipeline.config import Config
 from pipeline.desk import Desk
+from pipeline.keeping.forgetting import Forgetter, Wanted
 from pipeline.keeping.rebuilding import rebuild
-from pipeline.publish import Press
+from pipeline.publish import Press, digest, publish
 from pipeline.records import (
     Assignment,
     Bucket,
@@ -26,7 +27,7 @@ from pipeline.records import (
 )
 from pipeline.review import Reviewer, splitting, topics
 from pipeline.stages import changelog, cluster
-from pipeline.store.ledger import Folding
+from pipeline.store.ledger import Folding, PageFile
 from pipeline.topics.obeying import page_now, publish_page
 from tests.doubles import CannedModel, HashEmbedder
 from tests.support_night import NIGHT, make_vault
@@ -77,13 +78,18 @@ def say(desk: Desk, topic: str, text: str, *endings: str) -> None:
     """Conversations that were filed under this topic, founded if need be."""
     known = {bucket.name for bucket in desk.store.buckets.all()}
     if topic not in known:
-        desk.store.buckets.found(Bucket(topic, description=text), NIGHT)
+        first = _conv(topic, endings[0])
+        desk.store.buckets.found(Bucket(topic, description=text), NIGHT, conv=first)
     for ending in endings:
-        conv = hashlib.sha256(f"{topic}{ending}".encode()).hexdigest()[:8]
+        conv = _conv(topic, ending)
         fill(desk.store, conv, [f"{text}, {ending}"])
         filed = chunk(desk.store, conv, 0, 0)
         desk.store.chunks.replace_tail(conv, [filed])
         desk.store.buckets.assign(filed.id, [Assignment(filed.id, topic, 1.0)])
+
+
+def _conv(topic: str, ending: str) -> str:
+    return hashlib.sha256(f"{topic}{ending}".encode()).hexdigest()[:8]
 
 
 def compare(desk: Desk) -> list[tuple[str, str]]:
@@ -205,6 +211,39 @@ def held(desk: Desk) -> None:
         desk.store.holds.add("run", draft, None, "", Folding(), ["odd"], NIGHT)
 
 
+def rejected(desk: Desk) -> None:
+    held(desk)
+    for hold in desk.store.holds.open():
+        desk.store.holds.decide(hold.id, "rejected", "not worth an article", NIGHT)
+
+
+def undone(desk: Desk) -> None:
+    press = reviewer(desk).press
+    for name in (ONE, TWIN):
+        desk.store.buckets.save(Bucket(name, name, state=BucketState.ARTICLE), NIGHT)
+        path, text = f"articles/{name}.md", f"# {name}\n"
+        for file, folding in (
+            (PageFile(path, "", text), Folding(stem=name)),
+            (PageFile(path, digest(text), None), Folding(stem=name, undoes="one")),
+        ):
+            publish(
+                press,
+                file,
+                run="one",
+                at=NIGHT,
+                subject=f"{name} {folding.undoes}",
+                trailers={"Run": "one"},
+                folding=folding,
+            )
+        assert desk.store.buckets.get(name).state is BucketState.CAPTURED
+
+
+def noted(desk: Desk) -> None:
+    write_page(desk)
+    edit_page(desk, ONE, "state", "ask Ruth")
+    edit_page(desk, TWIN, "state", "→ The sky")
+
+
 def from_before(desk: Desk) -> None:
     for name in (ONE, TWIN):
         desk.store._connection.execute("UPDATE buckets SET ours = 0 WHERE name = ?", (name,))
@@ -216,7 +255,21 @@ def few(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [described, named, taken_back, split, ignored, written, held, from_before, few]
+    "given",
+    [
+        described,
+        named,
+        taken_back,
+        split,
+        ignored,
+        written,
+        held,
+        rejected,
+        undone,
+        noted,
+        from_before,
+        few,
+    ],
 )
 def test_the_users_word_stands(desk: Desk, given: Callable[[Desk], None]) -> None:
     """Nor is anything joined that has an article or a draft that waits, or of few topics."""
@@ -224,6 +277,28 @@ def test_the_users_word_stands(desk: Desk, given: Callable[[Desk], None]) -> Non
     before = {name: holds(desk, name) for name in (ONE, TWIN)}
     assert compare(desk) == []
     assert {name: holds(desk, name) for name in before} == before
+
+
+def test_a_row_that_says_something_else_holds_up_no_other(desk: Desk) -> None:
+    """What stands in a state that is not understood stays; the other topics are joined."""
+    say(desk, "Stargazing too", SAID[TWIN], "once", "twice")
+    write_page(desk)
+    edit_page(desk, ONE, "state", "ask Ruth")
+    (pair,) = compare(desk)
+    assert set(pair) == {TWIN, "Stargazing too"}
+    assert "| ask Ruth |" in desk.vault.meta("Buckets.md")
+
+
+def test_what_the_user_says_meanwhile_is_heard_first(desk: Desk) -> None:
+    """An edit that came while the topics were compared puts off the joining, and loses nothing."""
+    write_page(desk)
+    (job,) = cluster.pending(desk)
+    (result,) = cluster.work([job], desk)
+    page = desk.config.vault / PAGE
+    text = set_cells(page.read_text(encoding="utf-8"), {TWIN: {"state": "ignored"}})
+    page.write_text(text, encoding="utf-8")
+    assert isinstance(cluster.keep(result, desk), Skipped)
+    assert page.read_text(encoding="utf-8") == text and TWIN in desk.store.buckets.grown()
 
 
 def test_a_page_that_is_being_edited_is_left_alone(desk: Desk) -> None:
@@ -299,3 +374,41 @@ def test_two_halves_earn_an_article_together(desk: Desk) -> None:
     assert ripe() == []
     assert ("Apiary", "Beekeeping") in compare(desk)
     assert ripe() == ["Beekeeping"]
+
+
+def test_what_is_forgotten_leaves_no_name_of_a_topic(config: Config, desk: Desk) -> None:
+    """Named by the model after what only that conversation says, and joined to another since."""
+    say(desk, "Nightglass", SAID[TWIN], "told once")
+    write_page(desk)
+    others = [pair for pair in compare(desk) if pair[0] != "Nightglass"]
+    assert len(others) + 1 == len(desk.results.joined)
+    (section,) = changelog.pending(desk)
+    changelog.keep(section, desk)
+    told = desk.results.as_json()
+    desk.store.runs.finish(desk.run, NIGHT, status="done", vault="", results=told)
+    forgetter = Forgetter(config, desk.store, now=lambda: NIGHT)
+    plan = forgetter.plan(Wanted(conv=_conv("Nightglass", "told once")))
+    assert plan.topics == {"Nightglass"}
+    forgetter.forget(plan, from_articles=True)
+    page, log = desk.vault.meta("Buckets.md"), desk.vault.meta("Changelog.md")
+    assert "Nightglass" not in page + log
+    assert not [table for table, text in desk.store.forgetting.cells() if "Nightglass" in text]
+    # what others said stays, and is not changed another time
+    assert all(f"| {name} |" in page for name in SAID)
+    assert others and all(f"- joined the topic {a} to {b}\n" in log for a, b in others)
+    assert cluster.pending(desk) == []
+
+
+def test_topics_that_one_conversation_founded_go_together(config: Config, desk: Desk) -> None:
+    """The one that was joined and the one it was joined to, in whatever order."""
+    held = {"Nightglass": "a", "Sunglass": "b", "Moonglass": "c"}
+    for name, ending in held.items():
+        say(desk, name, "seal oil burns in whale bone lamps all night", ending)
+    write_page(desk)
+    joined = [pair for pair in compare(desk) if pair[0] in held]
+    assert {name for pair in joined for name in pair} == set(held)
+    forgetter = Forgetter(config, desk.store, now=lambda: NIGHT)
+    plan = forgetter.plan(Wanted(match="seal oil burns"))
+    assert plan.topics == set(held)
+    forgetter.forget(plan, from_articles=True)
+    assert not {bucket.name for bucket in desk.store.buckets.all()} & set(held)

@@ -237,8 +237,9 @@ class Forgetter:
         store.forgetting.begin(convs, self._now())
         store.journal.write()  # also a database that is lost now comes back without them
         if from_articles:
-            for cited in plan.pages:
-                self._strike(cited.path, plan, done)
+            named = (_BUCKETS, CHANGELOG) if plan.topics else ()
+            for path in dict.fromkeys((*(cited.path for cited in plan.pages), *named)):
+                self._strike(path, plan, done)
         for conv in convs:
             self._archive.remove(conv)
         for path in plan.deleted:
@@ -296,7 +297,11 @@ class Forgetter:
             else:
                 # a line of the changelog tells of more than one conversation: only what quotes goes
                 after = strike_lines(
-                    text, plan.convs, plan.needles.said, plan.needles.said, plan.topics
+                    text,
+                    plan.convs,
+                    plan.needles.said,
+                    plan.needles.said,
+                    self._store.forgetting.described(plan.topics),
                 )
             if after == text:
                 return

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.chronicle import joined_line
 from pipeline.errors import VaultFault
 from pipeline.footnotes import citations, format_definition, marks
 from pipeline.markdown import HISTORY, REFERENCES, Block, Kind, Page, Sentence, parse
@@ -60,17 +61,18 @@ def strike_lines(
     convs: Collection[str],
     said: Callable[[str], bool],
     ours: Ours,
-    topics: Collection[str] = (),
+    topics: Mapping[str, str] | None = None,
 ) -> str:
     """A page that is a list of lines of ours without those that quote what is forgotten.
 
     Titles of the conversations go, and what stands in the cells of a table beside its first: never
     the row, without which the topic would be written there anew, but those of `topics`, which go
-    unless more than a name is left of them. ours: whether a line, as read and without its bullet,
-    was written by the pipeline.
+    unless more is left of them than a name and the description there, which is of ours, and the
+    lines that tell where they went. ours: whether a line, as read and without its bullet, was
+    written by the pipeline.
     """
     lines = text.splitlines(keepends=True)
-    return "".join(_struck(line, convs, said, ours, topics) for line in lines)
+    return "".join(_struck(line, convs, said, ours, topics or {}) for line in lines)
 
 
 def _struck(
@@ -78,7 +80,7 @@ def _struck(
     convs: Collection[str],
     said: Callable[[str], bool],
     ours: Ours,
-    topics: Collection[str],
+    topics: Mapping[str, str],
 ) -> str:
     def quotes(part: str) -> bool:
         return said(part) or said(reading(part))
@@ -89,10 +91,14 @@ def _struck(
         name, *cells = line.split("|")[1:]
         left = [" " if quotes(cell) else cell for cell in cells]
         # with words of the user's in it the row stays, and the topic is made anew of it
-        if reading(name).strip() in topics and not "".join(left[:-2]).strip():
+        topic = reading(name).strip()
+        more = {reading(cell).strip() for cell in left[:-2]} - {"", topics.get(topic)}
+        if topic in topics and not more:
             return ""
         return "|".join(["", name, *left])
     entry = reading(line.strip().removeprefix("- "))
+    if any(line.startswith(joined_line(topic, "")) for topic in topics):
+        return ""
     return "" if (quotes(line) or any(f"conv:{c}" in line for c in convs)) and ours(entry) else line
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pipeline.chronicle import CHANGELOG, change_line, counted, said
+from pipeline.chronicle import CHANGELOG, change_line, counted, joined_line, said
 from pipeline.errors import VaultFault
 from pipeline.prose import plain
 from pipeline.publish import Press, publish
@@ -106,7 +106,7 @@ def _section(changes: Sequence[Change], desk: Desk) -> str:
         *(change_line(change, desk.store, desk.config.zone) for change in changes),
         *(_held_line(article, reasons, desk) for article, reasons in results.held),
         *_rejected_lines(desk),
-        *(f"- joined the topic {plain(one)} to {plain(other)}" for one, other in results.joined),
+        *(joined_line(one, other) for one, other in results.joined),
         *_trouble_lines(results),
         "",
         _totals(changes, desk),

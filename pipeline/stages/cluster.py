@@ -85,7 +85,7 @@ def keep(result: Result, desk: Desk) -> Outcome:
     if isinstance(result, Twins):
         return _join(result, desk)
     for bucket in result.new:
-        desk.store.buckets.found(bucket, now)
+        desk.store.buckets.found(bucket, now, conv=result.chunk.conv)
     desk.store.buckets.assign(result.chunk.id, result.assignments)
     return Done({"routed": 1, "buckets": len(result.new)})
 

@@ -113,11 +113,13 @@ class Buckets:
             ),
         )
 
-    def found(self, bucket: Bucket, at: datetime) -> None:
-        """Insert a bucket that a night founded, not the user."""
+    def found(self, bucket: Bucket, at: datetime, *, conv: str = "") -> None:
+        """Insert a bucket that a night founded, not the user. conv: what it is named after."""
         with transaction(self._connection):
             self.save(bucket, at)
-            self._connection.execute("UPDATE buckets SET ours = 1 WHERE name = ?", (bucket.name,))
+            self._connection.execute(
+                "UPDATE buckets SET ours = 1, founder = ? WHERE name = ?", (conv, bucket.name)
+            )
 
     def decided(self, names: Iterable[str]) -> None:
         """The user said something of these: they are not joined to others any more."""
@@ -127,12 +129,12 @@ class Buckets:
 
     def movable(self) -> list[str]:
         """Buckets that may be joined to others: nothing is written of them, or waits to be, and
-        the user said nothing of them.
+        the user said nothing of them nor of a draft.
         """
         rows = self._connection.execute(
             """SELECT name FROM buckets WHERE state = 'captured' AND ours = 1
                AND NOT EXISTS (SELECT 1 FROM chunk_buckets WHERE bucket = name AND chosen = 1)
-               AND NOT EXISTS (SELECT 1 FROM holds WHERE bucket = name AND decided = '')
+               AND NOT EXISTS (SELECT 1 FROM holds WHERE bucket = name AND decided != 'stale')
                ORDER BY created_at, rowid"""
         )
         return [row["name"] for row in rows]

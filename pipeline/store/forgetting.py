@@ -18,7 +18,7 @@ from pipeline.store.times import to_text
 _MANY = 500  # parameters of one statement; SQLite allows 999 at least
 _SHORTEST, _LONGEST = 8, 32  # digits of a conversation's id
 _INDEXES = ("messages_fts", "chunks_fts", "claims_fts")
-_TOLD_OF = ("refused", "rejected", "held", "problems")  # of a run's results
+_TOLD_OF = ("refused", "rejected", "held", "joined", "problems")  # of a run's results
 
 Said = Callable[[str], bool]
 
@@ -96,7 +96,8 @@ class Forgetting:
     def topics_of(self, convs: Collection[str]) -> frozenset[str]:
         """Buckets without an article in which there is nothing but these conversations.
 
-        Also those without a chunk, as after a merge or a split, of which only these speak by name.
+        Also those without a chunk, as after a merge or a split, that were founded by these or are
+        spoken of by name in these alone. None into which another one is merged that stays.
         """
         rows = self._connection.execute(
             """SELECT bucket, conv FROM chunk_buckets JOIN chunks ON chunks.id = chunk_id
@@ -105,20 +106,32 @@ class Forgetting:
         ).fetchall()
         others = {row["bucket"] for row in rows if row["conv"] not in convs}
         own = frozenset(row["bucket"] for row in rows) - others
-        return own | self._spoken_of_only_in(convs)
+        found = own | self._spoken_of_only_in(convs)
+        merged = self._connection.execute("SELECT name, merged_into FROM buckets").fetchall()
+        return found - {row["merged_into"] for row in merged if row["name"] not in found}
+
+    def described(self, topics: Collection[str]) -> dict[str, str]:
+        """What a night wrote of each of these; "" where the user said anything of it."""
+        rows = self._connection.execute("SELECT name, description FROM buckets WHERE ours = 1")
+        ours = {row["name"]: row["description"] for row in rows}
+        return {topic: ours.get(topic, "") for topic in topics}
 
     def _spoken_of_only_in(self, convs: Collection[str]) -> frozenset[str]:
         """Of the buckets that hold nothing: no chunk tells any more what they were named after."""
         rows = self._connection.execute(
-            """SELECT name FROM buckets
+            """SELECT name, founder FROM buckets
                WHERE article = '' AND state IN ('captured', 'merged')
                  AND NOT EXISTS (SELECT 1 FROM chunk_buckets WHERE bucket = name)"""
-        )
-        names = {row["name"]: normalised(row["name"]) for row in rows}
-        if not names:
+        ).fetchall()
+        found = [(row["name"], row["founder"]) for row in rows]
+        if not found:
             return frozenset()
         said = [normalised(text) for text in self.texts(sorted(convs))]
-        names = {name: words for name, words in names.items() if any(words in s for s in said)}
+        names = {
+            name: words
+            for name, founder in found
+            if (words := normalised(name)) and (founder in convs or any(words in s for s in said))
+        }
         for text in self.other_texts(convs) if names else ():
             heard = normalised(text)
             names = {name: words for name, words in names.items() if words not in heard}
@@ -201,7 +214,7 @@ class Forgetting:
             chunks, topics = self._chunks(convs), self.topics_of(convs)
             self._erase_holds(chunks, convs, said)
             self._erase_written(said, standing)
-            self._erase_reports(chunks, convs, said)
+            self._erase_reports(chunks, convs, topics, said)
             # worked out of pages and chunks, whose words are in it; it is worked out again
             self._connection.execute("DELETE FROM derived")
             # a chunk that is never read again cannot be folded twice
@@ -214,11 +227,12 @@ class Forgetting:
                     "UPDATE source_files SET conv = NULL WHERE conv = ?", (conv,)
                 )
                 self._connection.execute("DELETE FROM conversations WHERE conv = ?", (conv,))
+                self._connection.execute(
+                    "UPDATE buckets SET founder = '' WHERE founder = ?", (conv,)
+                )
             # named after what was said there, and once empty only that name is left of them
             self._connection.executemany(
-                """DELETE FROM buckets WHERE name = ?1 AND NOT EXISTS (
-                       SELECT 1 FROM buckets AS other WHERE other.merged_into = ?1)""",
-                [(topic,) for topic in topics],
+                "DELETE FROM buckets WHERE name = ?", [(topic,) for topic in topics]
             )
 
     def cut_down(self, stem: str) -> None:
@@ -284,11 +298,19 @@ class Forgetting:
                         f"DELETE FROM {table} WHERE stem = ? AND {column} = ?", (row["stem"], text)
                     )
 
-    def _erase_reports(self, chunks: frozenset[str], convs: Sequence[str], said: Said) -> None:
+    def _erase_reports(
+        self, chunks: frozenset[str], convs: Sequence[str], topics: frozenset[str], said: Said
+    ) -> None:
         for row in self._connection.execute("SELECT id, results FROM runs").fetchall():
             results: dict[str, Any] = json.loads(row["results"])
             kept = {
-                name: [told for told in value if not _quotes(json.dumps(told), said)]
+                name: [
+                    told
+                    for told in value
+                    if not (
+                        _quotes(json.dumps(told), said) or (name == "joined" and told[0] in topics)
+                    )
+                ]
                 if name in _TOLD_OF
                 else value
                 for name, value in results.items()

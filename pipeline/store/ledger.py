@@ -247,9 +247,9 @@ class Ledger:
         )
         if intent.file.content is None:
             self._connection.execute("DELETE FROM articles WHERE stem = ?", (stem,))
-            # the topic goes on; of the old claims none is written again
+            # the topic goes on, and the user has spoken; of the old claims none is written again
             self._connection.execute(
-                """UPDATE buckets SET article = '',
+                """UPDATE buckets SET article = '', ours = 0,
                        state = CASE state WHEN 'article' THEN 'captured' ELSE state END
                    WHERE article = ?""",
                 (stem,),

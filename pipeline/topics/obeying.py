@@ -13,7 +13,7 @@ from datetime import datetime
 from pipeline.buckets_page import PAGE, listed_buckets, read_buckets, set_cells, up_to_date
 from pipeline.prose import plain
 from pipeline.publish import Press, publish, publish_talk
-from pipeline.records import Bucket
+from pipeline.records import Bucket, BucketState
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.topics.edits import Edits, edits
 from pipeline.vault import ChangedUnderneath
@@ -50,17 +50,25 @@ def join(
 ) -> Sequence[tuple[str, str]]:
     """Merge the topics of each pair, (name, into), as the user would on the page; what was merged.
 
-    All of them or none: a page whose table has no state cannot say it. Raises ChangedUnderneath.
+    Left out is what has no row as the pipeline writes it: a state that is not understood is the
+    user's word all the same. Raises ChangedUnderneath, also when the page asks for something.
     """
     if not pairs:
         return ()
     # before it is read: what the user saves in between must not be overwritten
     known = press.vault.hash(PAGE)
     before = page_now(press)
+    listing, stored, stems = read_buckets(before), press.store.buckets.all(), press.vault.stems()
+    told = edits(listing, stored, stems, lambda: ())
+    if told.any:
+        raise ChangedUnderneath(f"{PAGE} was edited meanwhile")
+    captured = (row for row in listing.rows if row.state is BucketState.CAPTURED)
+    plainly = {row.name for row in captured if not row.article}
+    pairs = [pair for pair in pairs if pair[0] in plainly]
     after = set_cells(before, {name: {"state": f"→ {plain(into)}"} for name, into in pairs})
-    stored, stems = press.store.buckets.all(), press.vault.stems()
-    told, asked = (edits(read_buckets(text), stored, stems, lambda: ()) for text in (before, after))
-    if told.any or not set(pairs) <= set(asked.merges) or set(asked.problems) - set(told.problems):
+    asked = edits(read_buckets(after), stored, stems, lambda: ())
+    unclear = set(asked.problems) - set(told.problems)
+    if not pairs or unclear or not set(pairs) <= set(asked.merges):
         return ()
     subject = f"buckets: {len(pairs)} joined to others"
     publish_page(press, after, known, subject, run=run, at=at, trailers=trailers)
