@@ -191,6 +191,7 @@ def _fold(topics: Sequence[Topic], desk: Desk) -> None:
             pages[path] = text
             stem = Path(path).stem
             buckets.append(Bucket(about.name, stem, bucket.description, state=BucketState.ARTICLE))
+        desk.store.buckets.compared(bucket.name for bucket in buckets)
     listed = append_buckets(desk.vault.meta("Buckets.md"), buckets)
     desk.vault.write("Meta/Buckets.md", listed, expect=desk.vault.hash("Meta/Buckets.md"))
     desk.history.commit([*pages, "Meta/Buckets.md"], "the articles so far", at=BUILT)
