@@ -19,7 +19,7 @@ WEIGHTS = Weights(
     saturation=1.0,
     group=1.2,
 )
-_CLOSE = 150  # messages that are ranked with what stands beside them
+_CLOSE = 100  # messages that are ranked with what stands beside them
 _FTS = "messages_fts"
 _ROWS = """SELECT m.rowid, m.conv, m.position, m.at, d.sz FROM messages AS m
            LEFT JOIN messages_fts_docsize AS d ON d.id = m.rowid
