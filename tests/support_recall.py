@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from pipeline.config import Config
+import pytest
+
+from pipeline.config import Config, load_config
 from pipeline.recall.library import library
 from pipeline.recall.searching import Filters, Hit, search
 from pipeline.records import Assignment, Bucket, Chunk, Claim, ClaimKind
@@ -15,6 +17,34 @@ from pipeline.store import Store
 from tests.support_store import START, chunk, fill
 
 LONG_AGO = 1_000_000_000  # seconds; a file of that age has settled
+HARBOR = """---
+title: Harbor importer
+aliases: [ingest tool]
+---
+# Harbor importer
+
+The Harbor importer reads files in blocks of 64 MB.[^1]
+
+## Archives
+
+Archives are packed with zstd.[^2] The owner likes it.
+
+### Limits
+
+- No file may be larger than 2 GB
+
+## References
+
+[^1]: `conv:1a2b3c4d` (2026-11-26, pi, message 2) — title
+[^2]: `conv:1a2b3c4d` (2026-11-27, pi, messages 3–4) — title
+"""
+SAID = [
+    "How does the Harbor importer read files?",
+    "The Harbor importer reads files in blocks of 64 MB now.",
+    "Then let us pack the archives with zstd, it is fast.",
+    "Done: archive.py packs with zstd.",
+]
+CLAIMS = [("The Harbor importer reads files in blocks of 64 MB.", 1), ("archive.py packs.", 3)]
 
 
 def article(config: Config, stem: str, text: str, *, at: float = LONG_AGO) -> None:
@@ -80,3 +110,13 @@ def places(hits: Sequence[Hit]) -> list[tuple[str, str]]:
     return [
         (hit.place, f"{hit.article}#{hit.anchor}" if hit.article else hit.citation) for hit in hits
     ]
+
+
+@pytest.fixture
+def config() -> Config:
+    """A home with one article and the conversation it came of."""
+    config = load_config(timezone="UTC")
+    article(config, "Harbor importer", HARBOR)
+    with store(config) as opened:
+        claimed(opened, "1a2b3c4d", SAID, CLAIMS, bucket="Harbor project")
+    return config
