@@ -215,12 +215,19 @@ def test_a_common_word_is_looked_for_beside_a_rare_one(config: Config) -> None:
 def test_many_hits_are_told_though_the_best_are_hidden(config: Config) -> None:
     """What must not be told takes no place away from what may be."""
     with store(config) as opened:
-        claimed(opened, "0000000c", ["zinc zinc zinc"] * 60, [], bucket="Secret alloy")
+        claimed(opened, "0000000c", ["zinc zinc zinc"] * 240, [], bucket="Secret alloy")
         fill(opened, "0000000d", [f"Something about zinc and {n} other metals." for n in range(15)])
     meta(config, "Topics_to_Ignore.md", "- Secret alloy\n")
     hits = found(config, "zinc", limit=10, places=("conversations",))
     assert len(hits) == 10
     assert {hit.citation.partition("#")[0] for hit in hits} == {"conv:0000000d"}
+
+
+def test_as_many_are_told_as_are_asked_for(config: Config) -> None:
+    """Also more than are looked at closely where few are wanted."""
+    with store(config) as opened:
+        fill(opened, "0000000d", [f"Something about zinc and {n} metals." for n in range(300)])
+    assert len(found(config, "zinc", limit=250, places=("conversations",))) == 250
 
 
 # ------------------------------------------------------------------ any string, any state

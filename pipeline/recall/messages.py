@@ -19,7 +19,8 @@ WEIGHTS = Weights(
     saturation=1.0,
     group=1.2,
 )
-_CLOSE = 100  # messages that are ranked with what stands beside them
+# messages that are ranked with what stands beside them, and how many where these are too few
+CLOSE, WIDE = 100, 2500
 _FTS = "messages_fts"
 _ROWS = """SELECT m.rowid, m.conv, m.position, m.at, d.sz FROM messages AS m
            LEFT JOIN messages_fts_docsize AS d ON d.id = m.rowid
@@ -33,14 +34,15 @@ def rank(
     values: tuple[object, ...] = (),
     weights: Weights = WEIGHTS,
     then: Callable[[str], bool] | None = None,
+    most: int = CLOSE,
 ) -> dict[int, float]:
-    """The messages that match, by rowid.
+    """The messages that match, by rowid, those among `most` with what stands beside them.
 
     then: whether a time, as the store writes it, is one that the query names. That counts as a word
     does that stands in all that was said then, but alone finds nothing.
     """
     found = postings(Index(store, _FTS, "messages", where, values), wanted)
-    close = likely(((one.rarity, one.rows) for one in found), weights.beside, _CLOSE)
+    close = likely(((one.rarity, one.rows) for one in found), weights.beside, most)
     told = store.execute(_ROWS, (json.dumps(close),)).fetchall()
     places = {row: (conv, position) for row, conv, position, _, _ in told}
     words = {row: words_in(sizes or b"") for row, _, _, _, sizes in told}

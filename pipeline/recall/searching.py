@@ -119,12 +119,19 @@ def _search(
     wanted = wanted if called else mended(lib, wanted)
     finding = Finding(lib, filters.places, filters.project, filters.since, filters.until)
     marker = Marker(wanted, lib.marking)
-    found = _found(lib, wanted, named, called, filters, finding)
-    best = _best_first(lib, found, max(limit, _LEAST))
-    return [
-        _hit(lib, finding, score, one, spans, marker)
-        for score, one, spans in islice(_each_once(best, marker, limit), limit)
-    ]
+    hits: list[Hit] = []
+    for most in (messages.CLOSE, messages.WIDE):
+        found = _found(lib, wanted, named, called, filters, finding, most)
+        best = _best_first(lib, found, max(limit, _LEAST))
+        hits = [
+            _hit(lib, finding, score, one, spans, marker)
+            for score, one, spans in islice(_each_once(best, marker, limit), limit)
+        ]
+        if (
+            len(hits) == limit
+        ):  # nearly always; else many are wanted, or the best are not to be told
+            break
+    return hits
 
 
 def _found(
@@ -134,8 +141,12 @@ def _found(
     called: Collection[str],
     filters: Filters,
     finding: Finding,
+    most: int,
 ) -> Iterator[tuple[Mapping[int, float], Iterator[Found]]]:
-    """Of each place that is asked for the scores, and what stands in the rows, the best first."""
+    """Of each place that is asked for the scores, and what stands in the rows, the best first.
+
+    most: messages that are looked at closely.
+    """
     then = (lambda at: named.cover(finding.day(at))) if named else None
     if "articles" in filters.places:
         covers = named.cover if named else None
@@ -147,7 +158,7 @@ def _found(
         scores = claims.rank(lib.store, wanted, *finding.of_claims(), then)
         yield scores, finding.claims(by_score(scores))
     if {"conversations", "observations"} & set(filters.places):
-        scores = messages.rank(lib.store, wanted, *finding.of_messages(), then=then)
+        scores = messages.rank(lib.store, wanted, *finding.of_messages(), then=then, most=most)
         yield scores, finding.messages(by_score(scores))
 
 
