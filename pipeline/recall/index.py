@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ from pipeline.recall.terms import spaced
 from pipeline.sqlite import transaction
 
 NAME = "recall.sqlite"
-_VERSION = 6  # another number when anything is kept in another way
+_VERSION = 7  # another number when anything is kept in another way
 _NAMING = re.compile(r"[^\W\d_]{3,}")
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
 _SCHEMA = f"""
@@ -57,6 +58,10 @@ CREATE TABLE pages (
     path  TEXT PRIMARY KEY,
     stamp TEXT NOT NULL,             -- as in files
     value TEXT NOT NULL              -- JSON list: what was read in it
+);
+CREATE TABLE seen (                  -- one row while the articles stand as they are indexed
+    digest TEXT NOT NULL,            -- of how their files look
+    words  TEXT                      -- JSON list: the words that name them, once they were wanted
 );
 PRAGMA user_version = {_VERSION};
 COMMIT;
@@ -92,10 +97,7 @@ class SectionIndex:
         self._file = file
         self._root = root
         self._connection: sqlite3.Connection | None = None
-        self._known: dict[str, tuple[str, Stamp | None]] | None = None
-        self._found: list[tuple[str, Pages]] | None = None  # as it was when all of it was known
-        self._words: list[str] | None = None
-        self._version = -1
+        self._looked: tuple[list[tuple[str, Pages]], str] = ([], "")  # last time, and its digest
 
     def fresh(self) -> sqlite3.Connection:
         """A connection to the index as the articles stand now. Damage and locks are got over."""
@@ -122,7 +124,7 @@ class SectionIndex:
         """Close it; a damaged one is deleted, to be made anew."""
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._known = None, None
+        self._connection = None
         if damaged:
             for path in files_of(self._file):
                 with suppress(OSError):
@@ -177,14 +179,21 @@ class SectionIndex:
 
     def words(self) -> list[str]:
         """The words that name articles and their sections, in lower case, each once."""
-        if self._words is None:
-            names = self.connection.execute(
-                """SELECT DISTINCT json_extract(value, '$[0]') FROM sections, json_each(headings)
-                   UNION SELECT title || aliases FROM files"""
-            )
-            said = " ".join(row[0] for row in names).casefold()
-            self._words = sorted(set(_NAMING.findall(said)))
-        return self._words
+        kept = self.connection.execute("SELECT digest, words FROM seen").fetchone()
+        if kept is not None and kept[1] is not None:
+            return [str(word) for word in json.loads(kept[1])]
+        names = self.connection.execute(
+            """SELECT DISTINCT json_extract(value, '$[0]') FROM sections, json_each(headings)
+               UNION SELECT title || aliases FROM files"""
+        )
+        said = " ".join(row[0] for row in names).casefold()
+        words = sorted(set(_NAMING.findall(said)))
+        if kept is not None:
+            with suppress(sqlite3.OperationalError):
+                self.connection.execute(
+                    "UPDATE seen SET words = ? WHERE digest = ?", (json.dumps(words), kept[0])
+                )
+        return words
 
     def listed_in(self, page: str, read: Callable[[str], list[str]]) -> list[str]:
         """What `read` makes of a page of the vault ("" without it), read again when it changed.
@@ -218,13 +227,19 @@ class SectionIndex:
     # ------------------------------------------------------------------ keeping it
 
     def _update(self, connection: sqlite3.Connection) -> None:
-        known = self._read(connection)
         found = looked(self._root)
-        if found == self._found:  # nearly always
+        if found != self._looked[0]:
+            # without the references of later formats, which are not the same each time
+            self._looked = found, hashlib.sha256(marshal.dumps(found, 2)).hexdigest()
+        digest = self._looked[1]
+        seen = connection.execute("SELECT digest FROM seen").fetchone()
+        if seen is not None and seen[0] == digest:  # nearly always
             return
-        there = listed(found)
+        there, known = listed(found), _known(connection)
         if there == known:
-            self._found = found
+            with suppress(sqlite3.OperationalError), transaction(connection):
+                connection.execute("DELETE FROM seen")
+                connection.execute("INSERT INTO seen (digest) VALUES (?)", (digest,))
             return
         changed = {path: there[path] for path in there if known.get(path) != there[path]}
         gone = known.keys() - there.keys()
@@ -246,29 +261,13 @@ class SectionIndex:
         if not (texts or touched or gone):
             return
         with transaction(connection):
+            connection.execute("DELETE FROM seen")
             connection.executemany("UPDATE files SET stamp = ? WHERE path = ?", touched)
             for path in gone:
                 self._replace(connection, path, {})
                 connection.execute("DELETE FROM files WHERE path = ?", (path,))
             for path, (stem, content) in texts.items():
                 self._write(connection, path, stem, changed[path][1], content)
-        self._known = None
-
-    def _read(self, connection: sqlite3.Connection) -> dict[str, tuple[str, Stamp | None]]:
-        """Stem and stamp by path; read again where another program changed them."""
-        version = connection.execute("PRAGMA data_version").fetchone()[0]
-        if self._known is None or version != self._version:
-            rows = connection.execute("SELECT path, stem, stamp FROM files").fetchall()
-            stamps = json.loads(f"[{','.join(stamp for _, _, stamp in rows)}]")
-            self._known = {
-                # one that may still have been changing is like none
-                path: (stem, tuple(stamp) if is_settled(stamp) else None)
-                for (path, stem, _), stamp in zip(rows, stamps, strict=True)
-            }
-            self._found = None
-            self._version = version
-            self._words = None
-        return self._known
 
     def _write(
         self, connection: sqlite3.Connection, path: str, stem: str, stamp: Stamp, content: bytes
@@ -364,6 +363,17 @@ class SectionIndex:
         made = sqlite3.connect(":memory:", isolation_level=None)
         made.executescript(_SCHEMA)
         return made
+
+
+def _known(connection: sqlite3.Connection) -> dict[str, tuple[str, Stamp | None]]:
+    """Stem and stamp by path, of every article that is indexed."""
+    rows = connection.execute("SELECT path, stem, stamp FROM files").fetchall()
+    stamps = json.loads(f"[{','.join(stamp for _, _, stamp in rows)}]")
+    return {
+        # one that may still have been changing is like none
+        path: (stem, tuple(stamp) if is_settled(stamp) else None)
+        for (path, stem, _), stamp in zip(rows, stamps, strict=True)
+    }
 
 
 def _lines(told: str) -> tuple[Line, ...]:
