@@ -135,6 +135,8 @@ def stored_aside(store: sqlite3.Connection | None) -> list[str]:
     """Names and articles of the topics the store has as set aside, those merged into them too."""
     if store is None:
         return []
+    if store.execute("SELECT 1 FROM buckets WHERE state = 'ignored'").fetchone() is None:
+        return []  # nearly always, and in a twentieth of the time
     rows = store.execute(
         """WITH RECURSIVE aside (name) AS (
                SELECT name FROM buckets WHERE state = 'ignored'
