@@ -15,7 +15,7 @@ from pipeline.recall.terms import Term
 
 _WEIGHTS = Weights(beside={}, length=0.3, saturation=1.2, group=0.6)
 _NAMED, _HEADED = 3.0, 1.5  # beside 1 for a word of the text
-_CLOSE = 150  # sections that are ranked
+_CLOSE = 100  # sections that are ranked
 _MOST = 10_000  # sections in which it is looked where in them a term stands
 _FTS = "sections_fts"
 

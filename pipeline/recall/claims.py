@@ -13,7 +13,7 @@ from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
 _LENGTH = 0.3
-_CLOSE = 150
+_CLOSE = 100
 _FTS = "claims_fts"
 _TIMES = """SELECT k.rowid, m.at FROM claims AS k JOIN chunks AS p ON p.id = k.chunk_id
             JOIN messages AS m ON m.conv = p.conv

@@ -108,9 +108,8 @@ class Finding:
 
     def sections(self, rows: Sequence[int]) -> Iterator[Found]:
         """Those of these sections that may be told."""
-        for row in rows:
-            found = self._library.sections.get(row)
-            if found is None or self._hiding.names(
+        for row, found in self._library.sections.each(rows):
+            if self._hiding.names(
                 (found.stem, found.title, *found.aliases, *(text for text, _ in found.headings))
             ):
                 continue

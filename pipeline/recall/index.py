@@ -12,7 +12,7 @@ import json
 import marshal
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from pipeline.sqlite import transaction
 NAME = "recall.sqlite"
 _VERSION = 7  # another number when anything is kept in another way
 _NAMING = re.compile(r"[^\W\d_]{3,}")
+_AT_ONCE = 12  # sections that are looked up together; most are never told
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
@@ -138,27 +139,18 @@ class SectionIndex:
         assert self._connection is not None
         return self._connection
 
-    def get(self, row: int) -> Found | None:
-        """The section of this row."""
-        found = self.connection.execute(
-            """SELECT path, stem, title, aliases, anchor, headings, lines, days, stamp
-               FROM sections JOIN files USING (path) WHERE id = ?""",
-            (row,),
-        ).fetchone()
-        if found is None:
-            return None
-        path, stem, title, aliases, anchor, headings, lines, days, stamp = found
-        return Found(
-            path=path,
-            stem=stem,
-            title=title,
-            aliases=tuple(json.loads(aliases)),
-            anchor=anchor,
-            headings=_lines(headings),
-            lines=_lines(lines),
-            days=json.loads(days),
-            changed=day_of(json.loads(stamp)),
-        )
+    def each(self, rows: Sequence[int]) -> Iterator[tuple[int, Found]]:
+        """Row and section of those of the rows that are there, in this order, worked out lazily."""
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            there = self.connection.execute(
+                f"""SELECT id, path, stem, title, aliases, anchor, headings, lines, days, stamp
+                    FROM sections JOIN files USING (path)
+                    WHERE id IN ({", ".join("?" * len(some))})""",
+                some,
+            )
+            found = {row: told for row, *told in there}
+            yield from ((row, _found(*found[row])) for row in some if row in found)
 
     def places(self, rows: Sequence[int]) -> dict[int, tuple[str, int]]:
         """The article's path and the number in it of each of these sections."""
@@ -374,6 +366,31 @@ def _known(connection: sqlite3.Connection) -> dict[str, tuple[str, Stamp | None]
         path: (stem, tuple(stamp) if is_settled(stamp) else None)
         for (path, stem, _), stamp in zip(rows, stamps, strict=True)
     }
+
+
+def _found(
+    path: str,
+    stem: str,
+    title: str,
+    aliases: str,
+    anchor: str,
+    headings: str,
+    lines: str,
+    days: str,
+    stamp: str,
+) -> Found:
+    """What stands in these columns."""
+    return Found(
+        path=path,
+        stem=stem,
+        title=title,
+        aliases=tuple(json.loads(aliases)),
+        anchor=anchor,
+        headings=_lines(headings),
+        lines=_lines(lines),
+        days=json.loads(days),
+        changed=day_of(json.loads(stamp)),
+    )
 
 
 def _lines(told: str) -> tuple[Line, ...]:

@@ -59,11 +59,13 @@ class Marker:
 
 def best_line(found: Sequence[Sequence[Span]], texts: Sequence[str]) -> int:
     """The line in which most different words were found, the first of equals."""
-
-    def worth(number: int) -> int:
-        return len({texts[number][start:end].casefold() for start, end in found[number]})
-
-    return max(range(len(found)), key=worth, default=0)
+    at = most = 0
+    for number, (places, text) in enumerate(zip(found, texts, strict=True)):
+        if len(places) > most:
+            worth = len({text[start:end].casefold() for start, end in places})
+            if worth > most:
+                at, most = number, worth
+    return at
 
 
 def snippet(lines: Sequence[str], found: Sequence[Sequence[Span]]) -> str:
