@@ -41,7 +41,8 @@ def _parts(said: object) -> dict[str, str]:
     if not isinstance(said, str):
         raise ValueError("a claim is a string")
     kind, _, text = said.partition(":")
-    return {"kind": kind, "text": text.strip()}
+    # what no grammar bound writes the kind as a sentence begins, too
+    return {"kind": kind.strip().casefold(), "text": text.strip()}
 
 
 class _Proposed(BaseModel):
