@@ -119,7 +119,7 @@ class World:
                 source = self.name(which, reviewer)
                 planned = splitting.plan(source, into, reviewer, match=word, folded=folded)
                 splitting.split(planned, reviewer)
-                self.shared |= bool(planned.sharing)
+                self.shared |= bool(planned.chosen.sharing)
 
     def edit(self, step: tuple[object, ...], reviewer: Reviewer) -> None:
         """The same by hand: other cells, or a row less."""

@@ -251,7 +251,7 @@ def split(
         )
         if not as_json:
             _say_split(planned, reviewer)
-        goes = bool(planned.moving or planned.sharing)
+        goes = bool(planned.chosen.moving or planned.chosen.sharing)
         if not dry_run:
             if goes and not yes and not typer.confirm("Split this?"):
                 raise typer.Exit(1)
@@ -259,7 +259,7 @@ def split(
     if as_json:
         print_json(_split_as_json(planned))
     elif not dry_run:
-        number = len(planned.moving) + len(planned.sharing)
+        number = len(planned.chosen.moving) + len(planned.chosen.sharing)
         say(f"{counted(number, 'chunk')} of it in {planned.target.name} now")
 
 
@@ -342,9 +342,9 @@ def _say_split(planned: Split, reviewer: Reviewer) -> None:
     kind = "a new topic" if planned.is_new else _stands(planned.target)
     say(f"from {planned.source.name} into {planned.target.name} ({kind}):")
     for title, chosen in (
-        ("go over", [(one, "") for one in planned.moving]),
-        ("belong to both", [(one, "") for one in planned.sharing]),
-        ("stay", planned.staying),
+        ("go over", [(one, "") for one in planned.chosen.moving]),
+        ("belong to both", [(one, "") for one in planned.chosen.sharing]),
+        ("stay", planned.chosen.staying),
     ):
         if chosen:
             say(f" {title}:")
@@ -357,7 +357,7 @@ def _split_as_json(planned: Split) -> dict[str, Any]:
         "from": planned.source.name,
         "into": planned.target.name,
         "new": planned.is_new,
-        "moving": [_placed_as_json(one) for one in planned.moving],
-        "sharing": [_placed_as_json(one) for one in planned.sharing],
-        "staying": [_placed_as_json(one) | {"why": why} for one, why in planned.staying],
+        "moving": [_placed_as_json(one) for one in planned.chosen.moving],
+        "sharing": [_placed_as_json(one) for one in planned.chosen.sharing],
+        "staying": [_placed_as_json(one) | {"why": why} for one, why in planned.chosen.staying],
     }

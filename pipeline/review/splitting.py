@@ -1,4 +1,8 @@
-"""Part of a topic handed over to another one, new or known. Only a command can say which part."""
+"""Part of a topic handed over to another one, new or known, by day.
+
+The page can say it too, by words; of chunks by their ids, and of what is folded already, only a
+command can.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +16,18 @@ from pipeline.records import Bucket, BucketState
 from pipeline.review import Reviewer
 from pipeline.review.topics import add, find, heeded, refuse_name
 from pipeline.store.buckets import Placed, normalised
+from pipeline.topics.choosing import Chosen, choose
 from pipeline.vault import ChangedUnderneath
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What a split would do; oldest chunk first.
-
-    moving: not folded yet, go over to `target`. sharing: folded, belong to it as well from now on.
-    staying: (chunk, why) of the others that were chosen. is_new: the target is no topic yet.
-    """
+    """What a split would do with the chunks that are chosen. is_new: the target is no topic yet."""
 
     source: Bucket
     target: Bucket
     is_new: bool
-    moving: tuple[Placed, ...]
-    sharing: tuple[Placed, ...]
-    staying: tuple[tuple[Placed, str], ...]
+    chosen: Chosen
 
 
 def plan(
@@ -55,60 +54,35 @@ def plan(
             f"no chunk of {source.name!r} has an id that begins with {unknown[0]!r}",
             mend=f'`memory buckets show "{source.name}"` lists them',
         )
-    words = normalised(match).split()
-    chosen = [one for one in placed if _is_chosen(one, chunks, words, reviewer)]
-    if not chosen:
+    chosen = choose(placed, reviewer.press.store, match=match, chunks=chunks, folded=folded)
+    if not chosen.every:
         raise ConfigFault(
             f"no chunk of {source.name!r} is chosen",
             mend="choose some by --match WORDS, or by --chunk ID as `memory buckets show` has them",
         )
-    target, is_new = _target(into, chosen[0], reviewer)
+    target, is_new = _target(into, chosen.every[0], reviewer)
     if target.name == source.name:
         raise ConfigFault(f"{source.name!r} cannot be split into itself", mend="name another topic")
-    moving, sharing, staying = [], [], []
-    for one in chosen:
-        if one.held:
-            why = "a held draft is made of it: accept or reject that first"
-            staying.append((one, why))
-        elif not one.outcome:
-            moving.append(one)
-        elif folded and one.outcome in ("folded", "nothing new"):
-            sharing.append(one)
-        else:
-            staying.append((one, _why(one)))
-    return Split(source, target, is_new, tuple(moving), tuple(sharing), tuple(staying))
+    return Split(source, target, is_new, chosen)
 
 
 def split(planned: Split, reviewer: Reviewer) -> None:
     """Do what was planned. Raises ConfigFault when nothing of it would go."""
-    if not planned.moving and not planned.sharing:
+    chosen = planned.chosen
+    if not chosen.moving and not chosen.sharing:
         raise ConfigFault(
-            f"nothing of {planned.source.name!r} would go: {planned.staying[0][1]}",
+            f"nothing of {planned.source.name!r} would go: {chosen.staying[0][1]}",
             mend="`--folded` lets what is folded already go into the other article as well",
         )
     press = reviewer.press
     if planned.is_new:
         add(planned.target, reviewer)
-    if planned.sharing and planned.source.article in press.vault.stems():
+    if chosen.sharing and planned.source.article in press.vault.stems():
         _tell(planned, reviewer)
     with press.store.together():
-        press.store.buckets.move(_ids(planned.moving), planned.source.name, planned.target.name)
-        press.store.buckets.share(_ids(planned.sharing), planned.target.name)
+        press.store.buckets.move(_ids(chosen.moving), planned.source.name, planned.target.name)
+        press.store.buckets.share(_ids(chosen.sharing), planned.target.name)
         press.store.buckets.decided([planned.source.name, planned.target.name])
-
-
-def _is_chosen(
-    one: Placed, chunks: Collection[str], words: Sequence[str], reviewer: Reviewer
-) -> bool:
-    chunk, store = one.chunk, reviewer.press.store
-    if any(chunk.id.startswith(beginning) for beginning in chunks):
-        return True
-    if not words:
-        return False
-    messages = store.conversations.messages(chunk.conv, first=chunk.first, last=chunk.last)
-    claims = (claim.text for claim in store.claims.of(chunk.id))
-    said = normalised("\n".join([chunk.label, *claims, *(message.text for message in messages)]))
-    return all(word in said for word in words)
 
 
 def _target(into: str, first: Placed, reviewer: Reviewer) -> tuple[Bucket, bool]:
@@ -119,14 +93,6 @@ def _target(into: str, first: Placed, reviewer: Reviewer) -> tuple[Bucket, bool]
             return heeded(bucket, reviewer), False
     refuse_name(name, reviewer)
     return Bucket(name, description=flat(first.chunk.label), state=BucketState.CAPTURED), True
-
-
-def _why(one: Placed) -> str:
-    if one.outcome in ("dropped", "undone"):
-        return "you took back what was made of it"
-    if one.article:
-        return f"it is folded into {one.article}"
-    return "it is folded, and brought nothing new"
 
 
 def _tell(planned: Split, reviewer: Reviewer) -> None:

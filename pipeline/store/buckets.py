@@ -49,7 +49,7 @@ class Placed:
     """A chunk of a bucket. at: of its last message, aware UTC.
 
     outcome: of the ledger, "" while it waits. article: into which it was folded, "" if into none.
-    held: an open draft of this bucket is made of it.
+    held: an open draft of this bucket is made of it. chosen: the user put it there.
     """
 
     chunk: Chunk
@@ -57,6 +57,7 @@ class Placed:
     outcome: str
     article: str
     held: bool
+    chosen: bool
 
 
 class Buckets:
@@ -248,7 +249,7 @@ class Buckets:
     def placed(self, name: str) -> list[Placed]:
         """The chunks of a bucket, oldest first."""
         rows = self._connection.execute(
-            """SELECT chunks.*, messages.at, ledger.outcome, ledger.article AS folded_into,
+            """SELECT chunks.*, messages.at, chosen, ledger.outcome, ledger.article AS folded_into,
                       EXISTS (SELECT 1 FROM holds, json_each(holds.chunks) AS held
                               WHERE decided = '' AND holds.bucket = chunk_buckets.bucket
                                 AND held.value = chunks.id) AS held
@@ -265,6 +266,7 @@ class Buckets:
                 row["outcome"] or "",
                 row["folded_into"] or "",
                 bool(row["held"]),
+                bool(row["chosen"]),
             )
             for row in rows
         ]
