@@ -2,8 +2,9 @@
 
     | bucket | article | aliases | description | state |
 
-state: captured, article, ignored, or `→ Other` for a bucket that is merged into Other. Columns go
-by their names. What is written there is put into cells; every other byte of the page stays.
+state: captured, article, ignored, `→ Other` for a bucket that is merged into Other, or `← Other:
+words` for one that is to get part of Other. Columns go by their names. What is written there is put
+into cells; every other byte of the page stays.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from pipeline.markdown import Block, Kind, Page, parse
@@ -23,8 +24,9 @@ from pipeline.store.derived import Derived, Worked
 
 PAGE = "Meta/Buckets.md"
 COLUMNS = ("bucket", "article", "aliases", "description", "state")
-_KIND = "buckets page 2"  # another number when rows are read otherwise
+_KIND = "buckets page 3"  # another number when rows are read otherwise
 _MERGED = re.compile(r"(?:→|->)\s*(?P<name>.+)")
+_TAKES = re.compile(r"(?:←|<-)\s*(?P<part>.*)")
 _BOLD = re.compile(r"(\*\*|__|\*|_)(?P<inner>.+)\1")
 _STATES = {
     "captured": BucketState.CAPTURED,
@@ -41,7 +43,8 @@ class Row:
     """What a row says of a bucket; None where it says nothing, not even that there is none.
 
     That is so where the table lacks the column, or the row ends before it. article: a stem. said:
-    the state as read. merged_into: the name after the arrow.
+    the state as read. merged_into: the name after the arrow. takes: what stands after an arrow that
+    comes from another bucket, its name and the words of the part; then the state says nothing else.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Row:
     description: str | None = None
     said: str | None = None
     merged_into: str = ""
+    takes: str | None = None
 
     @property
     def state(self) -> BucketState | None:
@@ -102,7 +106,7 @@ def read_buckets(text: str) -> Listing:
             problems.append(f"Buckets.md names {known.name!r} twice: row {number} is not used")
         else:
             found[normalised(row.name)] = row
-            if row.said and row.state is None:
+            if row.said and row.state is None and row.takes is None:
                 problems.append(
                     f"Buckets.md gives {row.name!r} the state {row.said!r}, which is none of them"
                 )
@@ -166,12 +170,16 @@ def set_cells(text: str, changes: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def up_to_date(
-    text: str, listing: Listing, buckets: Sequence[Bucket], articles: frozenset[str]
+    text: str,
+    listing: Listing,
+    buckets: Sequence[Bucket],
+    articles: frozenset[str],
+    obeyed: Collection[str] = (),
 ) -> str:
     """The page with what only the pipeline can say: which buckets there are and have an article.
 
     listing: the page as read. articles: stems of those in the vault; a cell that names one of them
-    is the user's, and stays.
+    is the user's, and stays. obeyed: buckets that have the part their row asks for.
     """
     rows = {row.name: row for row in listing.rows}
     changes: dict[str, dict[str, str]] = {}
@@ -185,7 +193,7 @@ def up_to_date(
             changes.setdefault(bucket.name, {})["article"] = cells(bucket)["article"]
         outdated = row.state is BucketState.CAPTURED and bucket.state is BucketState.ARTICLE
         taken_back = row.state is BucketState.ARTICLE and bucket.state is BucketState.CAPTURED
-        if outdated or (taken_back and stale and row.article):
+        if outdated or (taken_back and stale and row.article) or row.name in obeyed:
             changes.setdefault(bucket.name, {})["state"] = cells(bucket)["state"]
     missing = [bucket for bucket in buckets if bucket.name not in listing.names]
     changed = set_cells(text, changes) if changes else text
@@ -215,9 +223,10 @@ def _from_list(
     description: str | None,
     said: str | None,
     merged_into: str,
+    takes: str | None,
 ) -> Row:
     known = None if aliases is None else tuple(aliases)
-    return Row(name, article, known, description, said, merged_into)
+    return Row(name, article, known, description, said, merged_into, takes)
 
 
 def _table(page: Page) -> Block | None:
@@ -291,7 +300,9 @@ def _row(cell: Mapping[str, str]) -> Row:
         said = reading(cell["state"])
     merged = _MERGED.fullmatch(said or "")
     into = merged["name"].strip() if merged else ""
-    return Row(_name(cell.get("bucket", "")), article, aliases, description, said, into)
+    taking = _TAKES.fullmatch(said or "")
+    takes = taking["part"].strip() if taking else None
+    return Row(_name(cell.get("bucket", "")), article, aliases, description, said, into, takes)
 
 
 def _line(bucket: Bucket, columns: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import tzinfo
 
@@ -12,6 +13,7 @@ from pipeline.store import Store
 
 CHANGELOG = "Meta/Changelog.md"
 _CONVS_SHOWN = 3
+_HANDED = "- handed part of the topic "
 
 
 def change_line(change: Change, store: Store, zone: tzinfo | None) -> str:
@@ -39,6 +41,24 @@ def _tidied(change: Change) -> list[str]:
 def joined_line(one: str, other: str) -> str:
     """A topic that went into another one, as a line of a list."""
     return f"- joined the topic {plain(one)} to {plain(other)}"
+
+
+def handed_line(one: str, other: str, chunks: int, staying: Sequence[str]) -> str:
+    """Part of a topic that went over to another, as a line of a list. staying: why each other
+    chunk of that part did not.
+    """
+    told = [f"{counted(chunks, 'chunk')} went over"]
+    told += [f"{number} stayed ({plain(why)})" for why, number in Counter(staying).items()]
+    return f"{_HANDED}{plain(one)} to {plain(other)}: {', '.join(told)}"
+
+
+def tells_where(line: str, topic: str) -> bool:
+    """Whether a line of a list tells where this topic went, or part of it, or part of another."""
+    if line.startswith(joined_line(topic, "")):
+        return True
+    return line.startswith(f"{_HANDED}{plain(topic)} to ") or (
+        line.startswith(_HANDED) and f" to {plain(topic)}: " in line
+    )
 
 
 def said(reasons: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ class RunResults:
     rejected: (job, reasons) of drafts the gate refused and jobs that failed.
     refused: (claim, reason) of claims that form or support refused. held: (article, reasons).
     joined: (name, into) of topics that turned out to be part of another one.
+    handed: (name, into, chunks, why others stayed) of parts of topics, as the user asked.
     problems: sentences about what could not be read or obeyed, or waits on a Talk page.
     silence: what there is to tell of the nights before, "" if they went well. It becomes a problem
     of the first run that does not fail: else each night that fails would tell one more of the same.
@@ -32,6 +33,7 @@ class RunResults:
     refused: list[tuple[str, str]] = field(default_factory=list)
     held: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     joined: list[tuple[str, str]] = field(default_factory=list)
+    handed: list[tuple[str, str, int, tuple[str, ...]]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     silence: str = ""
     failure: str = ""
@@ -49,6 +51,7 @@ class RunResults:
             "refused": [[text, reason] for text, reason in self.refused],
             "held": [[article, list(reasons)] for article, reasons in self.held],
             "joined": [list(pair) for pair in self.joined],
+            "handed": [[*part, list(staying)] for *part, staying in self.handed],
             "problems": list(self.problems),
             "failure": self.failure,
             "backlog": self.backlog,

@@ -10,6 +10,7 @@ import pytest
 from pipeline.buckets_page import append_buckets, cells, read_buckets, set_cells
 from pipeline.records import Bucket, BucketState
 from pipeline.resources import folder
+from pipeline.topics.choosing import Chosen
 from pipeline.topics.edits import Edits, edits
 
 SHIPPED = (folder("vault_meta") / "Buckets.md").read_text("utf-8")
@@ -24,7 +25,7 @@ PAGE = append_buckets(SHIPPED, STORED)
 def asked(text: str, stored: Sequence[Bucket] = STORED, before: Sequence[str] = ()) -> Edits:
     """What a page asks for."""
     stems = {bucket.article for bucket in stored if bucket.article}
-    return edits(read_buckets(text), stored, stems, lambda: before)
+    return edits(read_buckets(text), stored, stems, lambda: before, lambda *_: Chosen())
 
 
 def row(name: str, **columns: str) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.chronicle import joined_line
+from pipeline.chronicle import tells_where
 from pipeline.errors import VaultFault
 from pipeline.footnotes import citations, format_definition, marks
 from pipeline.markdown import HISTORY, REFERENCES, Block, Kind, Page, Sentence, parse
@@ -97,7 +97,7 @@ def _struck(
             return ""
         return "|".join(["", name, *left])
     entry = reading(line.strip().removeprefix("- "))
-    if any(line.startswith(joined_line(topic, "")) for topic in topics):
+    if any(tells_where(line, topic) for topic in topics):
         return ""
     return "" if (quotes(line) or any(f"conv:{c}" in line for c in convs)) and ours(entry) else line
 

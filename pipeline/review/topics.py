@@ -11,25 +11,35 @@ from dataclasses import replace
 
 from rapidfuzz import fuzz, process
 
-from pipeline.buckets_page import PAGE, append_buckets, as_alias, cells, read_buckets, set_cells
+from pipeline.buckets_page import PAGE, append_buckets, as_alias, cells, set_cells
 from pipeline.errors import ConfigFault
 from pipeline.prose import flat
 from pipeline.records import Bucket, BucketState
 from pipeline.review import Reviewer
 from pipeline.store.buckets import normalised
-from pipeline.topics.edits import Edits, edits, unfit
-from pipeline.topics.obeying import obey, page_edits, page_now, publish_page
+from pipeline.topics.edits import Edits, unfit
+from pipeline.topics.obeying import edits_of, obey, page_edits, page_now, publish_page
 
 _ALIKE, _SUGGESTED = 60, 3  # of 100: names worth suggesting, and how many
 
 
 def catch_up(reviewer: Reviewer) -> tuple[str, ...]:
-    """Obey what the user changed on the page so far; what of it could not be understood."""
+    """Obey what the user changed on the page so far; what of it could not be understood or done."""
     asked = page_edits(reviewer.press)
-    if asked.any:
+    stays: list[str] = []
+    while asked.any:
         trailers = {"Topics": "as on the page", "At": reviewer.now().isoformat()}
         obey(asked, reviewer.press, run="", at=reviewer.now(), trailers=trailers)
-    return asked.problems
+        stays += [
+            f"of {part.source!r} not all that was asked for went to {part.target!r}: {why}"
+            for part in asked.handovers
+            for why in dict.fromkeys(part.staying)
+        ]
+        # what waited for this, as a part of what just went over
+        before, asked = asked, page_edits(reviewer.press)
+        if asked == before:
+            break
+    return (*stays, *asked.problems)
 
 
 def find(name: str, reviewer: Reviewer) -> Bucket:
@@ -181,8 +191,7 @@ def decide(
     known = press.vault.hash(PAGE)
     before = page_now(press)
     after = edit(before)
-    stored, stems = press.store.buckets.all(), press.vault.stems()
-    told, asked = (edits(read_buckets(text), stored, stems, lambda: ()) for text in (before, after))
+    told, asked = (edits_of(text, press) for text in (before, after))
     if fresh := [problem for problem in asked.problems if problem not in told.problems]:
         raise ConfigFault(fresh[0], mend=f"see the table in {PAGE}")
     if not meant(asked):

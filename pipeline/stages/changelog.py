@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pipeline.chronicle import CHANGELOG, change_line, counted, joined_line, said
+from pipeline.chronicle import CHANGELOG, change_line, counted, handed_line, joined_line, said
 from pipeline.errors import VaultFault
 from pipeline.prose import plain
 from pipeline.publish import Press, publish
@@ -94,7 +94,7 @@ def _has_news(desk: Desk) -> bool:
         if _rejected_line(job, reasons) not in told:
             return True
     untold = any(line not in newest for line in _trouble_lines(results))
-    return bool(results.held or results.joined) or untold
+    return bool(results.held or results.joined or results.handed) or untold
 
 
 def _section(changes: Sequence[Change], desk: Desk) -> str:
@@ -107,6 +107,7 @@ def _section(changes: Sequence[Change], desk: Desk) -> str:
         *(_held_line(article, reasons, desk) for article, reasons in results.held),
         *_rejected_lines(desk),
         *(joined_line(one, other) for one, other in results.joined),
+        *(handed_line(*part) for part in results.handed),
         *_trouble_lines(results),
         "",
         _totals(changes, desk),

@@ -83,6 +83,9 @@ def keep(result: Result, desk: Desk) -> Outcome:
     if isinstance(result, Edits):
         obey(result, _press(desk), run=desk.run, at=now, trailers={"Run": desk.run})
         desk.results.problems.extend(result.problems)
+        desk.results.handed.extend(
+            (part.source, part.target, len(part.chunks), part.staying) for part in result.handovers
+        )
         return Done()
     if isinstance(result, Twins):
         return _join(result, desk)

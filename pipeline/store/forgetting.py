@@ -18,7 +18,7 @@ from pipeline.store.times import to_text
 _MANY = 500  # parameters of one statement; SQLite allows 999 at least
 _SHORTEST, _LONGEST = 8, 32  # digits of a conversation's id
 _INDEXES = ("messages_fts", "chunks_fts", "claims_fts")
-_TOLD_OF = ("refused", "rejected", "held", "joined", "problems")  # of a run's results
+_TOLD_OF = ("refused", "rejected", "held", "joined", "handed", "problems")  # of a run's results
 
 Said = Callable[[str], bool]
 
@@ -308,7 +308,9 @@ class Forgetting:
                     told
                     for told in value
                     if not (
-                        _quotes(json.dumps(told), said) or (name == "joined" and told[0] in topics)
+                        _quotes(json.dumps(told), said)
+                        or (name == "joined" and told[0] in topics)
+                        or (name == "handed" and not topics.isdisjoint(told[:2]))
                     )
                 ]
                 if name in _TOLD_OF

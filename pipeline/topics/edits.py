@@ -15,6 +15,7 @@ from pipeline.prose import plain
 from pipeline.records import Bucket, BucketState
 from pipeline.store.buckets import normalised
 from pipeline.text import words
+from pipeline.topics.handovers import Handover, Look, handovers
 
 _LIVE = (BucketState.CAPTURED, BucketState.ARTICLE)
 _NAMED = 5  # so many deleted rows are named
@@ -27,7 +28,8 @@ class Edits:
     renames: (name, new name). wanted: buckets under their new names as they are to be, new ones
     too. parted: (name, host) of buckets that are no longer merged into that one. merges: (name,
     into) of those that are from now on. arrows: by row, the name its arrow leads to, where the
-    page has the one before a rename. problems: a sentence each.
+    page has the one before a rename. handovers: of parts of topics. obeyed: rows whose part went
+    over before, which still ask for it. problems: a sentence each.
     """
 
     renames: tuple[tuple[str, str], ...] = ()
@@ -35,12 +37,14 @@ class Edits:
     parted: tuple[tuple[str, str], ...] = ()
     merges: tuple[tuple[str, str], ...] = ()
     arrows: tuple[tuple[str, str], ...] = ()
+    handovers: tuple[Handover, ...] = ()
+    obeyed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
     def any(self) -> bool:
         """Whether the store is to change."""
-        return bool(self.renames or self.wanted)
+        return bool(self.renames or self.wanted or self.handovers)
 
 
 def edits(
@@ -48,11 +52,13 @@ def edits(
     stored: Sequence[Bucket],
     articles: Collection[str],
     listed_before: Callable[[], Collection[str]],
+    look: Look,
 ) -> Edits:
     """Compare the page with the store.
 
     articles: stems of those in the vault. listed_before: the names on the page as the pipeline last
-    wrote it, looked up only where a row is missing.
+    wrote it, looked up only where a row is missing. look: asked only where a row wants part of a
+    topic.
     """
     known = {bucket.name for bucket in stored}
     odd = [row.name for row in listing.rows if row.name not in known and unfit(row.name)]
@@ -80,6 +86,11 @@ def edits(
         if final not in (name, host):
             merges.append((name, final))
     problems += _odd(now, rows, frozenset(articles))
+    old = {new: name for name, new in renames.items()}
+    there = {name: old.get(name, name) for name in before}
+    gaining = {name for name, _ in parted} | {into for _, into in merges}
+    parts = handovers(now, rows, there, gaining, look)
+    problems += parts.problems
     missing = [b.name for b in stored if b.name not in listing.names and b.name not in renames]
     problems += _struck(missing and sorted({*missing} & {*listed_before()}))
     return Edits(
@@ -88,6 +99,8 @@ def edits(
         tuple(parted),
         tuple(merges),
         tuple(arrows.items()),
+        tuple(parts.todo),
+        tuple(parts.obeyed),
         (*listing.problems, *problems),
     )
 

@@ -6,15 +6,25 @@ between the two leaves an edit that the next night obeys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from pipeline.buckets_page import PAGE, listed_buckets, read_buckets, set_cells, up_to_date
+from pipeline.buckets_page import (
+    PAGE,
+    Listing,
+    cells,
+    listed_buckets,
+    read_buckets,
+    set_cells,
+    up_to_date,
+)
 from pipeline.prose import plain
 from pipeline.publish import Press, publish, publish_talk
 from pipeline.records import Bucket, BucketState
+from pipeline.store.buckets import normalised
 from pipeline.store.ledger import Folding, PageFile
+from pipeline.topics.choosing import Chosen, choose
 from pipeline.topics.edits import Edits, edits
 from pipeline.vault import ChangedUnderneath
 
@@ -22,12 +32,12 @@ from pipeline.vault import ChangedUnderneath
 def page_edits(press: Press) -> Edits:
     """What the user changed on the page since the store was last brought in line with it."""
     listing = listed_buckets(_text(press), press.store.derived)
-    return edits(
-        listing,
-        press.store.buckets.all(),
-        press.vault.stems(),
-        lambda: _listed_before(press),
-    )
+    return _edits(listing, press, lambda: _listed_before(press))
+
+
+def edits_of(text: str, press: Press) -> Edits:
+    """What the page would ask for with this text; rows that it lacks are not missed."""
+    return _edits(read_buckets(text), press, lambda: ())
 
 
 def obey(
@@ -50,23 +60,30 @@ def join(
 ) -> Sequence[tuple[str, str]]:
     """Merge the topics of each pair, (name, into), as the user would on the page; what was merged.
 
-    Left out is what has no row as the pipeline writes it: a state that is not understood is the
-    user's word all the same. Raises ChangedUnderneath, also when the page asks for something.
+    Left out is what has no row as the pipeline writes it, or of which another row wants part: a
+    state that is not understood is the user's word all the same. Raises ChangedUnderneath, also
+    when the page asks for something.
     """
     if not pairs:
         return ()
     # before it is read: what the user saves in between must not be overwritten
     known = press.vault.hash(PAGE)
     before = page_now(press)
-    listing, stored, stems = read_buckets(before), press.store.buckets.all(), press.vault.stems()
-    told = edits(listing, stored, stems, lambda: ())
+    told = edits_of(before, press)
     if told.any:
         raise ChangedUnderneath(f"{PAGE} was edited meanwhile")
-    captured = (row for row in listing.rows if row.state is BucketState.CAPTURED)
-    plainly = {row.name for row in captured if not row.article}
+    rows = read_buckets(before).rows
+    asked_for = tuple(normalised(row.takes) for row in rows if row.takes)
+    plainly = {
+        row.name
+        for row in rows
+        if row.state is BucketState.CAPTURED
+        and not row.article
+        and not any(said.startswith(normalised(row.name)) for said in asked_for)
+    }
     pairs = [pair for pair in pairs if pair[0] in plainly]
     after = set_cells(before, {name: {"state": f"→ {plain(into)}"} for name, into in pairs})
-    asked = edits(read_buckets(after), stored, stems, lambda: ())
+    asked = edits_of(after, press)
     unclear = set(asked.problems) - set(told.problems)
     if not pairs or unclear or not set(pairs) <= set(asked.merges):
         return ()
@@ -97,6 +114,10 @@ def _follow(
             store.buckets.part(name, host)
         for name, into in asked.merges:
             store.buckets.merge(name, into)
+        for part in asked.handovers:
+            store.buckets.move(part.chunks, part.source, part.target)
+            store.buckets.decided([part.source, part.target])
+    _say_done(asked, press, run=run, at=at, trailers=trailers)
 
 
 def page_now(press: Press) -> str:
@@ -105,11 +126,12 @@ def page_now(press: Press) -> str:
     As it is while it asks for something that the store does not say yet.
     """
     text = _text(press)
-    if page_edits(press).any:
+    asked = page_edits(press)
+    if asked.any:
         return text
     listing = listed_buckets(text, press.store.derived)
     stems = frozenset(press.vault.stems())
-    return up_to_date(text, listing, press.store.buckets.all(), stems)
+    return up_to_date(text, listing, press.store.buckets.all(), stems, asked.obeyed)
 
 
 def refresh_page(press: Press, *, at: datetime) -> None:
@@ -157,6 +179,15 @@ def _text(press: Press) -> str:
     return press.vault.meta("Buckets.md")
 
 
+def _edits(listing: Listing, press: Press, before: Callable[[], Sequence[str]]) -> Edits:
+    store = press.store
+
+    def look(name: str, words: str) -> Chosen:
+        return choose(store.buckets.placed(name), store, match=words)
+
+    return edits(listing, store.buckets.all(), press.vault.stems(), before, look)
+
+
 def _listed_before(press: Press) -> Sequence[str]:
     """The names on the page as it was last written by the pipeline, not by the user."""
     ours = next((commit for commit in press.history.log(PAGE) if commit.trailers), None)
@@ -179,6 +210,29 @@ def _set_arrows(
     with suppress(ChangedUnderneath):
         subject = f"buckets: {len(asked.arrows)} follow a new name"
         publish_page(press, after, known, subject, run=run, at=at, trailers=trailers)
+
+
+def _say_done(
+    asked: Edits, press: Press, *, run: str, at: datetime, trailers: Mapping[str, str]
+) -> None:
+    """Rows that asked for part of a topic say again what theirs is.
+
+    If the process dies before, or the page is to be left alone, they do when it is next brought up
+    to date.
+    """
+    if not asked.handovers:
+        return
+    # before it is read: what the user saves in between must not be overwritten
+    known = press.vault.hash(PAGE)
+    text = _text(press)
+    said = {row.name: row.takes for row in read_buckets(text).rows}
+    done = [part.target for part in asked.handovers if said.get(part.target) == part.said]
+    states = {name: {"state": cells(press.store.buckets.get(name))["state"]} for name in done}
+    if states:
+        subject = f"buckets: {len(states)} got part of another"
+        with suppress(ChangedUnderneath):
+            after = set_cells(text, states)
+            publish_page(press, after, known, subject, run=run, at=at, trailers=trailers)
 
 
 def _tell(
