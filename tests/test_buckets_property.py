@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from pipeline import assemble
 from pipeline.archive import Archive
-from pipeline.buckets_page import PAGE, cells, read_buckets, set_cells
+from pipeline.buckets_page import PAGE, append_buckets, cells, read_buckets, set_cells
 from pipeline.config import Config
 from pipeline.errors import ConfigFault
 from pipeline.history import History
 from pipeline.markdown import parse
 from pipeline.records import Bucket, BucketState
 from pipeline.review import Reviewer, splitting, topics
+from pipeline.store.buckets import normalised
 from pipeline.topics.obeying import page_edits, page_now
 from tests.support_night import NIGHT, files, make_vault, run_night, write_session, write_sessions
 from tests.test_buckets_commands import LATER, LONE, script
@@ -39,13 +40,18 @@ _steps = st.one_of(
     st.tuples(st.just("heed"), _how, _which),
     st.tuples(
         st.just("split"),
+        _how,
         _which,
         st.sampled_from(NEW_NAMES),
         st.sampled_from(("the", *THINGS)),
         st.booleans(),
     ),
     st.tuples(st.just("delete"), _which),
-    st.tuples(st.just("odd"), _which, st.sampled_from(["igored", "→ nowhere", "article"])),
+    st.tuples(
+        st.just("odd"),
+        _which,
+        st.sampled_from(["igored", "→ nowhere", "article", "← nowhere: the"]),
+    ),
 )
 
 
@@ -115,7 +121,7 @@ class World:
                 topics.ignore(self.name(which, reviewer), reviewer)
             case ("heed", _, int(which)):
                 topics.heed(self.name(which, reviewer), reviewer)
-            case ("split", int(which), str(into), str(word), bool(folded)):
+            case ("split", _, int(which), str(into), str(word), bool(folded)):
                 source = self.name(which, reviewer)
                 planned = splitting.plan(source, into, reviewer, match=word, folded=folded)
                 splitting.split(planned, reviewer)
@@ -138,6 +144,11 @@ class World:
                 change = {"aliases": new}
             case ("ignore", *_):
                 change = {"state": "ignored"}
+            case ("split", _, _, str(into), str(word), _):
+                change = {"state": f"← {cells(Bucket(name))['bucket']}: {word}"}
+                known = {normalised(row.name): row.name for row in rows}
+                name = known.get(normalised(into), into)
+                text = text if name in known.values() else append_buckets(text, [Bucket(into)])
             case ("heed", *_):
                 change = {"state": ""}
             case ("odd", _, str(state)):
