@@ -37,7 +37,7 @@ def buckets(
 ) -> None:
     """The topics of the wiki, the last spoken of first; and what you want of them.
 
-    Every change but `split` can be made in Meta/Buckets.md as well.
+    Every change can be made in Meta/Buckets.md as well, a split by its words.
 
     Example: memory buckets --state captured
     """
@@ -233,7 +233,8 @@ def split(
     """Split part of a topic off: what is chosen and not folded yet goes to the other topic.
 
     What is folded stays where it is, and with --folded it is the other topic's as well: no sentence
-    leaves an article. `memory buckets merge` takes a split back.
+    leaves an article. `memory buckets merge` takes a split back. In Meta/Buckets.md the state of
+    the other topic says `← Topic: words`.
 
     Example: memory buckets split "Topic" "Part of it" --match "words"
     """
