@@ -289,6 +289,16 @@ def test_a_row_that_says_something_else_holds_up_no_other(desk: Desk) -> None:
     assert "| ask Ruth |" in desk.vault.meta("Buckets.md")
 
 
+def test_a_topic_that_a_row_wants_part_of_holds_up_no_other(desk: Desk) -> None:
+    """Asked for in vain, it is named by the user all the same; the other topics are joined."""
+    say(desk, "Stargazing too", SAID[TWIN], "once", "twice")
+    write_page(desk)
+    topics.add(Bucket("Mirrors"), reviewer(desk))
+    edit_page(desk, "Mirrors", "state", f"← {ONE}: nothing of the kind")
+    assert compare(desk) == [("Stargazing too", TWIN)]
+    assert f"| ← {ONE}: nothing of the kind |" in desk.vault.meta("Buckets.md")
+
+
 def test_what_the_user_says_meanwhile_is_heard_first(desk: Desk) -> None:
     """An edit that came while the topics were compared puts off the joining, and loses nothing."""
     write_page(desk)
