@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import regex
+
 from pipeline.records import Action, Role, Utterance
 from pipeline.sources.claude_wrappers import (
     REFUSAL,
@@ -28,8 +30,8 @@ _PROGRESS = b'"type":"progress"'
 _RESULT = b'"tool_result"'
 # by its rarest letter it is found in two thirds of the time that `in` takes
 _TEXT = re.compile(rb'xt"(?<="text")').search
-# how a refusal begins, up to what may be escaped; its capital letter is the rarest
-_REFUSED = re.compile(re.escape(REFUSED.partition("'")[0].encode())).search
+# how a refusal begins, from behind what may be escaped: this module leaps by the phrase's length
+_REFUSED = regex.compile(regex.escape(REFUSED.partition("'")[2].encode())).search
 _REFUSAL = REFUSAL.encode()
 _PERSON = b'"message":{"role":"user"'
 _RESULT_AGAIN = b'"toolUseResult"'  # what the client knows of the result, behind the message
@@ -217,7 +219,7 @@ class Transcript:
             for block in blocks
             if block.get("type") == "tool_use"
         ]
-        if (texts or actions) and self._again(entry, "assistant", blocks):
+        if (texts or actions) and self._again(entry, Role.ASSISTANT, *map(_told, blocks)):
             return
         shared_id = text_of(message.get("id"))
         if self._assistant is None or not shared_id or shared_id != self._assistant_id:
@@ -228,11 +230,11 @@ class Transcript:
         self._assistant.actions += actions
 
     def _say(self, entry: Mapping[str, Any], texts: list[str]) -> None:
-        if not self._again(entry, "user", texts):
+        if not self._again(entry, Role.USER, *texts):
             self._turns.append(self._turn(entry, Role.USER, texts))
             self._assistant = None
 
-    def _again(self, entry: Mapping[str, Any], role: str, content: Sequence[object]) -> bool:
+    def _again(self, entry: Mapping[str, Any], *said: str) -> bool:
         """Whether this entry stood here before: some versions write the same one twice.
 
         The id alone does not tell: redacted files reuse one for entries that differ.
@@ -241,7 +243,7 @@ class Transcript:
         if not uuid:
             return False
         # a hash, or all that is said would be in memory twice
-        key = (uuid, hash(f"{role}{content!r}"))
+        key = (uuid, hash(said))
         again = key in self._seen
         self._seen.add(key)
         return again
@@ -261,6 +263,13 @@ def _is_behind_message(at: int, line: bytes) -> bool:
     """Whether this place is in what the client knows of a result, behind the person's message."""
     end = line.find(_RESULT_AGAIN)
     return 0 <= end <= at and line.find(_PERSON, 0, min(end, _BEGINNING)) >= 0
+
+
+def _told(block: Mapping[str, Any]) -> str:
+    """All that the block says; the plain text of one that is nothing else."""
+    if len(block) == 2 and block.get("type") == "text":
+        return text_of(block.get("text"))
+    return repr(block)
 
 
 def _queued_texts(prompt: object) -> list[str]:

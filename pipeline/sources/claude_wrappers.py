@@ -39,7 +39,7 @@ def persons_words(text: str) -> str:
 
     A slash command is no speech, but what is typed behind it may be: a task, told only here.
     """
-    text = _SPANS.sub("", text).strip()
+    text = (_SPANS.sub("", text) if "<" in text else text).strip()
     if text.startswith("<command-"):
         given = _ARGUMENTS.search(text)
         return given[1].strip() if given and _is_said(given[1]) else ""

@@ -28,8 +28,8 @@ _ROOM = 256 * 1024 * 1024  # bytes of memory that one record may take when it is
 _ROOM_OF = (("{", 240), ("[", 64), ('"', 32), (",", 8))
 _LONE = 8  # bytes of a line with nothing but an opening bracket
 _LOOK = 4096  # bytes at either end that tell whether a file was rewritten
-# inside a string the quote would be escaped; an expression finds it twice as soon as `in` does
-_GLUED = re.compile(rb'\}[\s\0]*\{"').search
+_GLUED = re.compile(rb'\}[\s\0]*\{"')  # inside a string the quote would be escaped
+_FEW = 8  # places that are looked at one by one
 _BOM = b"\xef\xbb\xbf"
 _DECODER = json.JSONDecoder(strict=False)  # agents do write raw tabs inside strings
 
@@ -92,7 +92,7 @@ class JsonLines:
                 passed, ended = _pass_over(file)
                 place += passed
                 self._bad(line, f"longer than {self._max_line} bytes")
-            elif self._passes and raw.endswith(b"}\n") and self._passes(raw) and not _GLUED(raw):
+            elif self._passes and raw.endswith(b"}\n") and self._passes(raw) and not _is_glued(raw):
                 self.complete_lines += 1
                 ended = True
             elif record := _usual(raw):
@@ -145,6 +145,17 @@ class JsonLines:
             self._lines_before = _count_lines(self.path, self.start)
         line += self._lines_before
         self.bad_lines.append(BadLine(self.path, line, reason))
+
+
+def _is_glued(raw: bytes) -> bool:
+    """Whether another record follows one that ends within the line."""
+    # nothing is found as soon as a single sign; but of code every line may have one
+    at = -1
+    for _ in range(_FEW):
+        at = raw.find(b"}", at + 1)
+        if at < 0 or _GLUED.match(raw, at):
+            return at >= 0
+    return _GLUED.search(raw, at) is not None
 
 
 def _usual(raw: bytes) -> Record | None:
