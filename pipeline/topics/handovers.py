@@ -100,7 +100,7 @@ def _nothing(
     found: Handovers,
 ) -> None:
     """A part in which nothing is left to go: it went before, or never can."""
-    asks = f"Buckets.md asks for part of {order.source!r} in {name!r}"
+    asks = f"Buckets.md wants part of {order.source!r} for {name!r}"
     has = look(stored[name], order.words) if name in stored else Chosen()
     because = "; ".join(dict.fromkeys(why))
     if any(one.chosen for one in has.every):
@@ -108,9 +108,9 @@ def _nothing(
         if why:
             found.problems.append(f"{asks}, and no more of it goes there: {because}")
     elif why:
-        found.problems.append(f"{asks}, and nothing of it would go: {because}")
+        found.problems.append(f"{asks}, but nothing of it would go: {because}")
     else:
-        found.problems.append(f"{asks}, and in no chunk of it all these stand: {order.words}")
+        found.problems.append(f"{asks}, but no chunk of it holds all these words: {order.words}")
 
 
 # ------------------------------------------------------------------ what a row says
