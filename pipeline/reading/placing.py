@@ -84,6 +84,8 @@ def _news(
 
 
 def _at(conv: str, position: int, m: Message) -> Message:
+    if m.position == position and m.conv == conv:
+        return m
     # spelled out, since every message comes by here and `replace` takes three times as long
     return Message(m.message_id, conv, position, m.role, m.at, m.text, m.actions, m.project)
 

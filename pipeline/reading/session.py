@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from pipeline.desk import Desk
 from pipeline.gates import dangers
-from pipeline.identity import message_id
+from pipeline.identity import conv_id, message_id
 from pipeline.projects import Projects
 from pipeline.prose import flat, plain
 from pipeline.reading.cleaning import Cleaner, storable_text
@@ -29,8 +29,9 @@ _AHEAD = timedelta(days=1)  # of our own clock another may be, and still be righ
 class Reading:
     """A session as read, redacted and identified, but not yet placed among what is known.
 
-    messages: their conv is "" and their position is their place in the file. resumed: they are not
-    all of the session. redactions: message id -> kind -> how many, of those that had any.
+    messages: their conv and position are those of a session that is alone in the world, as nearly
+    every one is. resumed: they are not all of the session. redactions: message id -> kind -> how
+    many, of those that had any.
     """
 
     job: Job
@@ -64,6 +65,8 @@ def read(session: Session, job: Job, projects: Projects, desk: Desk) -> Reading 
             cleaner.counts = item.found
             item.text = cleaner.again(item.text)
             item.actions = [cleaner.trace_again(action) for action in item.actions]
+    session_id = storable_text(session.session_id)
+    conv = conv_id(session_id)
     messages: list[Message] = []
     redactions: dict[str, Counter[str]] = {}
     for item, identity in _identified(heard, session):
@@ -72,7 +75,7 @@ def read(session: Session, job: Job, projects: Projects, desk: Desk) -> Reading 
         messages.append(
             Message(
                 message_id=identity,
-                conv="",
+                conv=conv,
                 position=len(messages),
                 role=item.said.role,
                 at=item.at,
@@ -93,7 +96,7 @@ def read(session: Session, job: Job, projects: Projects, desk: Desk) -> Reading 
         title = next((title for text in theirs[:_TITLES_TRIED] if (title := _title(text))), "")
     return Reading(
         job=job,
-        session_id=storable_text(session.session_id),
+        session_id=session_id,
         title=title,
         resumed=session.resumed,
         messages=tuple(messages),

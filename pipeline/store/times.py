@@ -17,7 +17,7 @@ def to_text(at: datetime) -> str:
     if at.tzinfo is None:
         raise ValueError(f"a time without a zone cannot be stored: {at.isoformat()}")
     utc = at if at.tzinfo is UTC else at.astimezone(UTC)
-    return f"{utc.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
+    return f"{utc.isoformat('T', 'milliseconds')[: -len('+00:00')]}Z"
 
 
 def from_text(text: str) -> datetime:
