@@ -6,6 +6,8 @@ are looked past where quoting such words is legitimate.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import regex
 
 from pipeline.late import late
@@ -121,6 +123,7 @@ def prompt_echo(text: str) -> str:
     return _found(_ECHO, unquoted(text))
 
 
+@lru_cache(maxsize=64)
 def aimed_at_agent(text: str) -> str:
     """An instruction to whoever reads the article with a model, quoted or not."""
     plain = text.replace("’", "'")
