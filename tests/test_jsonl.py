@@ -47,13 +47,17 @@ def test_glued_records_are_all_read(path: Path) -> None:
     assert lines.bad_lines == []
 
 
+@pytest.mark.parametrize("braces", [0, 5, 6, 7, 8, 100])
 @pytest.mark.parametrize("between", [b"", b" ", b"\r", b"\0\0\0\0"])
-def test_a_record_glued_to_one_that_says_nothing_is_read(path: Path, between: bytes) -> None:
-    """What is told of the line is told of the first record; what a power cut leaves are NULs."""
-    silent = b'{"silent":1}'
+def test_a_record_glued_to_one_that_says_nothing_is_read(
+    path: Path, between: bytes, braces: int
+) -> None:
+    """What is told of the line is told of the first record, few braces or many in it; what a power
+    cut leaves are NULs."""
+    silent = b'{"silent":"' + b"};" * braces + b'"}'
     data = silent + between + b'{"a":2}\n' + silent + b"\n"
     records, _ = read(path, data, passes=lambda line: line.startswith(silent))
-    assert records == [(1, {"silent": 1}), (1, {"a": 2})]
+    assert records == [(1, {"silent": "};" * braces}), (1, {"a": 2})]
 
 
 def test_printed_records_are_read(path: Path) -> None:
