@@ -160,6 +160,23 @@ def test_a_topic_that_was_emptied_goes_with_what_it_was_named_after(
     assert_silent(hangar, at=2 * DAY)
 
 
+@pytest.mark.parametrize("arrow", ["→ {}", "-> **{}**", "← {}: leased", "← [[{}]]: leased"])
+def test_an_arrow_that_leads_to_it_goes_too(config: Config, home: Path, arrow: str) -> None:
+    """As the user wrote it by day, no night obeyed it, and nobody said what the topic is called."""
+    said = [("user", "The Zeppelin hangar of Otto Brandt is leased until 2031.")]
+    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193caa", NIGHT, said)
+    called = {"cluster/name": "Airship shelter", "cluster/route": "none of these"}
+    named = {purpose: lambda _, reply=reply: reply for purpose, reply in called.items()}
+    run_night(config, Script(overrides=named), at=NIGHT + DAY)
+    page = buckets_page(config)
+    row = next(line for line in page.read_text().splitlines() if "| Harbor project |" in line)
+    asked = f"{row.rsplit('|', 2)[0]}| {arrow.format('Airship shelter')} |"
+    page.write_text(page.read_text().replace(row, asked))
+    memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", code=9)
+    assert "| Harbor project |" in page.read_text()
+    assert "Airship" not in page.read_text()
+
+
 def test_an_emptied_topic_that_others_speak_of_stays(hangar: Config, home: Path) -> None:
     """What the user wants of it still holds for what is said elsewhere."""
     said = [("user", "Otto told me that the Zeppelin hangar of Otto Brandt has a new roof.")]

@@ -17,7 +17,10 @@ from pipeline.footnotes import citations, format_definition, marks
 from pipeline.markdown import HISTORY, REFERENCES, Block, Kind, Page, Sentence, parse
 from pipeline.prose import reading
 from pipeline.records import Draft, Edit, Retire, SentenceRef
+from pipeline.store.buckets import normalised
 from pipeline.surgery import apply
+
+_ARROW = re.compile(r"(?:→|->|←|<-)\s*(?P<led>.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def _struck(
         line = re.sub(rf'(`conv:{conv}` \([^()"\r\n]*), "[^"\r\n]*"\)', r"\1)", line)
     if line.startswith("|"):
         name, *cells = line.split("|")[1:]
-        left = [" " if quotes(cell) else cell for cell in cells]
+        left = [" " if quotes(cell) or _leads_to(cell, topics) else cell for cell in cells]
         # with words of the user's in it the row stays, and the topic is made anew of it
         topic = reading(name).strip()
         more = {reading(cell).strip() for cell in left[:-2]} - {"", topics.get(topic)}
@@ -100,6 +103,14 @@ def _struck(
     if any(tells_where(line, topic) for topic in topics):
         return ""
     return "" if (quotes(line) or any(f"conv:{c}" in line for c in convs)) and ours(entry) else line
+
+
+def _leads_to(cell: str, topics: Collection[str]) -> bool:
+    """Whether it is an arrow to one of these topics, or from one."""
+    arrow = _ARROW.fullmatch(reading(cell).strip())
+    led = normalised(arrow["led"].strip("*_ ")) if arrow else ""
+    names = map(normalised, topics)
+    return any(led == name or led.startswith((f"{name}:", f"{name}：")) for name in names)
 
 
 def _resting_on(page: Page, convs: Collection[str]) -> list[tuple[SentenceRef, Block, Sentence]]:
