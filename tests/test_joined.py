@@ -327,14 +327,11 @@ def test_a_page_that_is_being_edited_is_left_alone(desk: Desk) -> None:
 def test_a_night_that_dies_between_page_and_store_is_made_good(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page says it, and the next run does it."""
+    """The page says it, and the next run does it and tells it: the user has decided nothing."""
     write_page(desk)
+    undecided = set(desk.store.buckets.movable())
     (job,) = cluster.pending(desk)
     (result,) = cluster.work([job], desk)
-
-    def dies(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
         patched.setattr(desk.store.buckets, "merge", dies)
         with pytest.raises(KeyboardInterrupt):
@@ -344,7 +341,35 @@ def test_a_night_that_dies_between_page_and_store_is_made_good(
     cluster.keep(cluster.work([edits], desk)[0], desk)
     assert desk.store.buckets.get(TWIN).merged_into == ONE
     assert len(holds(desk, ONE)) == 4 and holds(desk, TWIN) == []
+    assert desk.results.joined == [(TWIN, ONE)]
+    assert set(desk.store.buckets.movable()) == undecided - {TWIN}
     assert compare(desk) == []
+
+
+def test_what_the_user_wrote_beside_a_join_that_was_cut_short_is_their_word(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit of theirs on that page makes all of it theirs: nobody can tell who meant what."""
+    write_page(desk)
+    (job,) = cluster.pending(desk)
+    (result,) = cluster.work([job], desk)
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.store.buckets, "merge", dies)
+        with pytest.raises(KeyboardInterrupt):
+            cluster.keep(result, desk)
+    page = desk.config.vault / PAGE
+    text = set_cells(page.read_text(encoding="utf-8"), {"Quarry": {"description": "slate"}})
+    page.write_text(text, encoding="utf-8")
+    (edits,) = cluster.pending(desk)
+    cluster.keep(cluster.work([edits], desk)[0], desk)
+    assert desk.store.buckets.get(TWIN).merged_into == ONE
+    assert desk.results.joined == []
+    assert not {"Quarry", ONE} & set(desk.store.buckets.movable())
+
+
+def dies(*_: object) -> None:
+    """As if the process were killed here."""
+    raise KeyboardInterrupt
 
 
 def test_the_journal_knows_what_was_joined(config: Config, desk: Desk) -> None:

@@ -81,7 +81,8 @@ def keep(result: Result, desk: Desk) -> Outcome:
     """Record the user's edits, or where the chunk belongs."""
     now = desk.now()
     if isinstance(result, Edits):
-        obey(result, _press(desk), run=desk.run, at=now, trailers={"Run": desk.run})
+        joined = obey(result, _press(desk), run=desk.run, at=now, trailers={"Run": desk.run})
+        desk.results.joined.extend(joined)
         desk.results.problems.extend(result.problems)
         desk.results.handed.extend(
             (part.source, part.target, len(part.chunks), part.staying) for part in result.handovers
@@ -96,7 +97,7 @@ def keep(result: Result, desk: Desk) -> Outcome:
 
 
 def _join(twins: Twins, desk: Desk) -> Outcome:
-    """Killed in between, the page asks for it as if the user did."""
+    """Killed in between, the page asks for it, and the next run obeys it."""
     try:
         joined = join(
             twins.pairs, _press(desk), run=desk.run, at=desk.now(), trailers={"Run": desk.run}

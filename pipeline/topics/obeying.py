@@ -28,6 +28,8 @@ from pipeline.topics.choosing import Chosen, choose
 from pipeline.topics.edits import Edits, edits
 from pipeline.vault import ChangedUnderneath
 
+_JOINED = "Joined"  # the trailer of a commit in which a night joined topics
+
 
 def page_edits(press: Press) -> Edits:
     """What the user changed on the page since the store was last brought in line with it."""
@@ -42,12 +44,20 @@ def edits_of(text: str, press: Press) -> Edits:
 
 def obey(
     asked: Edits, press: Press, *, run: str, at: datetime, trailers: Mapping[str, str]
-) -> None:
-    """Let the store say what the page asks for, all of it or nothing."""
+) -> Sequence[tuple[str, str]]:
+    """Let the store say what the page asks for, all of it or nothing.
+
+    Returns what the user did not decide: (name, into) of topics that a night wrote there to be
+    joined, and was killed before the store followed.
+    """
+    joining = _ends_with_a_join(press)
     _follow(asked, press, run=run, at=at, trailers=trailers)
+    if joining:
+        return asked.merges
     pairs = (*asked.renames, *asked.merges, *asked.parted)
     news = {bucket.name for bucket in asked.wanted} | {other for _, other in pairs}
     press.store.buckets.decided(sorted(news))
+    return ()
 
 
 def join(
@@ -88,9 +98,18 @@ def join(
     if not pairs or unclear or not set(pairs) <= set(asked.merges):
         return ()
     subject = f"buckets: {len(pairs)} joined to others"
-    publish_page(press, after, known, subject, run=run, at=at, trailers=trailers)
+    joined = {**trailers, _JOINED: str(len(pairs))}
+    publish_page(press, after, known, subject, run=run, at=at, trailers=joined)
     _follow(asked, press, run=run, at=at, trailers=trailers)
     return pairs
+
+
+def _ends_with_a_join(press: Press) -> bool:
+    """Whether the page is as a night left it that joined topics: nobody has edited it since."""
+    last = next(iter(press.history.log(PAGE)), None)
+    if last is None or _JOINED not in last.trailers:
+        return False
+    return press.history.show(last.sha, PAGE) == _text(press)
 
 
 def _follow(
