@@ -44,6 +44,16 @@ class Index:
             return self._containing(term.needle, most, "")
         return self.matching(term.expression, most)
 
+    def probed(self, term: Term, most: int) -> tuple[list[int], int | None]:
+        """The rows with a term; where there are more than `most`, none, and the next one after."""
+        if self._is_read(term):
+            rows = self._containing(term.needle, most + 1, "")
+            return ([], rows[most]) if len(rows) > most else (rows, None)
+        query, values = self._matching(term.expression)
+        found = self.connection.execute(f"{query} LIMIT 1 OFFSET ?", (*values, most)).fetchone()
+        # asked first, for to read the rows of a common word takes longer than to pass over them
+        return ([], found[0]) if found else (self.matching(term.expression, most), None)
+
     def newest(self, term: Term, most: int) -> list[int]:
         """The newest rows with a term, at most so many, the newest first."""
         if self._is_read(term):
@@ -55,13 +65,17 @@ class Index:
 
         newest: the newest first, which takes half as long again.
         """
+        query, values = self._matching(expression)
+        order = "ORDER BY f.rowid DESC" if newest else ""
+        return self._rows(f"{query} {order} LIMIT ?", (*values, most))
+
+    def _matching(self, expression: str) -> tuple[str, tuple[Any, ...]]:
         joined = f"JOIN {self.table} AS r ON r.rowid = f.rowid" if self.where else ""
-        return self._rows(
-            f"""SELECT f.rowid AS row FROM {self.fts} AS f {joined} WHERE {self.fts} MATCH ?
-                {f"AND {self.where}" if self.where else ""}
-                {"ORDER BY f.rowid DESC" if newest else ""} LIMIT ?""",
-            (expression, *self.values, most),
+        where = f"AND {self.where}" if self.where else ""
+        query = (
+            f"SELECT f.rowid AS row FROM {self.fts} AS f {joined} WHERE {self.fts} MATCH ? {where}"
         )
+        return query, (expression, *self.values)
 
     def _is_read(self, term: Term) -> bool:
         return bool(term.needle) and not self.spaced
@@ -96,16 +110,23 @@ def postings(index: Index, wanted: Sequence[Term]) -> list[Posting]:
     Of a term that more than MOST rows hold, only those rows that hold a rarer one as well.
     """
     count = total(index.connection, index.fts)
-    probed = [(term, index.first(term, MOST + 1)) for term in wanted]
+    probed = [(term, *index.probed(term, MOST)) for term in wanted]
     rare: list[Posting] = []
     common: list[tuple[Term, float]] = []
     taken = 0
-    for term, rows in sorted(probed, key=lambda one: len(one[1])):
-        if len(rows) <= MOST and taken + len(rows) <= _ALL:
+    for term, rows, after in sorted(probed, key=lambda one: (one[2] is not None, len(one[1]))):
+        if after is not None:
+            # As dense as up to there, from the very first row on: a word that came up yesterday is
+            # not common for that.
+            holding = min(count, count * (MOST + 1) / max(after, MOST + 1))
+            common.append((term, rarity(count, holding)))
+            continue
+        worth = rarity(count, len(rows))
+        if taken + len(rows) <= _ALL:
             taken += len(rows)
-            rare.append(Posting(term, rarity(count, len(rows)), rows))
+            rare.append(Posting(term, worth, rows))
         else:
-            common.append((term, rarity(count, _estimated(rows, count))))
+            common.append((term, worth))
     if not common:
         return rare
     anchors = [one.term for one in rare if one.rows and not one.term.needle]
@@ -130,12 +151,3 @@ def _of_common(index: Index, common: Sequence[tuple[Term, float]]) -> list[Posti
         Posting(term, worth, list({*both, *index.newest(term, _NEWEST)}) if few else both)
         for term, worth in common
     ]
-
-
-def _estimated(rows: Sequence[int], count: int) -> float:
-    """How many rows hold a term of which not all were read."""
-    if len(rows) <= MOST:
-        return len(rows)
-    # As dense as up to the last one read, from the very first row on: a word that came up yesterday
-    # is not common for that.
-    return min(count, count * len(rows) / max(rows[-1], len(rows)))
