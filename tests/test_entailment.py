@@ -36,6 +36,7 @@ def claims(model: CannedModel, *, entailment: bool) -> tuple[Claim, ...]:
         policy=policy,
         rules="",
     )
+    assert isinstance(found[0], tuple)
     return found[0]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.errors import InvalidReply
 from pipeline.publish import Press, publish, publish_talk
 from pipeline.records import (
     Bucket,
@@ -55,7 +56,7 @@ class Gone:
 
 
 Job = Chunk | Fold
-Result = Extracted | Folded | Gone
+Result = Extracted | Failed | Folded | Gone
 
 
 def key(job: Job) -> str:
@@ -94,12 +95,19 @@ def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
     )
     extracted = dict(zip((chunk.id for chunk in chunks), claims, strict=True))
     return [
-        Extracted(job, extracted[job.id]) if isinstance(job, Chunk) else _fold(job, desk)
+        _extracted(job, extracted[job.id]) if isinstance(job, Chunk) else _fold(job, desk)
         for job in jobs
     ]
 
 
-def keep(result: Result, desk: Desk) -> Outcome:
+def _extracted(chunk: Chunk, claims: tuple[Claim, ...] | InvalidReply) -> Extracted | Failed:
+    """Nothing came of one chunk: the others of its batch need not be asked about again."""
+    if isinstance(claims, InvalidReply):
+        return Failed((str(claims),))
+    return Extracted(chunk, claims)
+
+
+def keep(result: Extracted | Folded | Gone, desk: Desk) -> Outcome:
     """Record claims, or publish the article the gate let through."""
     if isinstance(result, Extracted):
         desk.store.claims.save(result.chunk.id, result.claims)

@@ -16,7 +16,7 @@ from pipeline.identity import claim_id
 from pipeline.models import Model, Reply
 from pipeline.policy import Policy
 from pipeline.prompts import Prompts
-from pipeline.prose import plain
+from pipeline.prose import flat, plain
 from pipeline.records import Chunk, Claim, ClaimKind, Message
 from pipeline.support import check, evidence, well_formed
 from pipeline.synthesis.asking import written
@@ -26,6 +26,8 @@ from pipeline.transcript import windows
 
 STAGE = "synthesize"
 PURPOSE = "synthesize/claims"
+_UNREAD = "what the model wrote about this part cannot be read"
+_TOLD_CHARACTERS = 120  # of such a part, enough to find it again
 _NOT_ENTAILED = "the model does not find it in its messages"
 _REDACTED = "[REDACTED:"
 _WORTH_ASKING = 3  # content words; "yes, do that" states nothing by itself
@@ -61,13 +63,14 @@ def extract(
     prompts: Prompts,
     policy: Policy,
     rules: str,
-) -> list[tuple[Claim, ...]]:
+) -> list[tuple[Claim, ...] | InvalidReply]:
     """The claims of each chunk, refused ones included with their reason, in the model's order.
 
     The model is asked message by message (small models make good sentences of one message and
-    return a whole conversation as it is), all messages of all chunks in one batch. Raises
-    InvalidReply when no try at an answer is the JSON that was asked for. rules: the user's own,
-    from Editorial_Guidelines.md.
+    return a whole conversation as it is), all messages of all chunks in one batch. InvalidReply
+    for a chunk of which nothing was answered, in any try, with the JSON that was asked for; of one
+    of which something was, the rest stands among what was refused. rules: the user's own, from
+    Editorial_Guidelines.md.
     """
     prompt = prompts.get(PURPOSE)
     worth = [
@@ -99,7 +102,7 @@ def extract(
         )
     )
     found = [
-        _judged(chunk, messages, [p for _ in texts for p in _sound(next(proposals))], policy)
+        _gathered(chunk, messages, [(text, next(proposals)) for text in texts], policy)
         for (chunk, messages), texts in zip(chunks, pieces, strict=True)
     ]
     if not policy.synthesize.entailment:
@@ -107,30 +110,64 @@ def extract(
     return _asked(found, [messages for _, messages in chunks], model=model, prompts=prompts)
 
 
-def _sound(proposals: list[_Proposed] | InvalidReply) -> list[_Proposed]:
-    if isinstance(proposals, InvalidReply):
-        raise proposals
-    return proposals
+def _gathered(
+    chunk: Chunk,
+    messages: Sequence[Message],
+    answers: Sequence[tuple[str, list[_Proposed] | InvalidReply]],
+    policy: Policy,
+) -> tuple[Claim, ...] | InvalidReply:
+    """What comes of the answers about the pieces of a chunk.
+
+    One that cannot be read takes nothing with it: a long message has hundreds of pieces, and asked
+    again the model would answer the same.
+    """
+    proposals: list[_Proposed] = []
+    unread: list[tuple[str, InvalidReply]] = []
+    for text, answer in answers:
+        if isinstance(answer, InvalidReply):
+            unread.append((text, answer))
+        else:
+            proposals += answer
+    if unread and len(unread) == len(answers):
+        return unread[0][1]
+    claims = _judged(chunk, messages, proposals, policy)
+    refused = (
+        Claim(
+            id=claim_id(chunk.id, ordinal),
+            chunk_id=chunk.id,
+            ordinal=ordinal,
+            text=flat(text)[:_TOLD_CHARACTERS],
+            kind=ClaimKind.FACT,
+            messages=(),
+            support=0.0,
+            dropped_reason=f"{_UNREAD}: {why}",
+        )
+        for ordinal, (text, why) in enumerate(unread, len(claims))
+    )
+    return (*claims, *refused)
 
 
 def _asked(
-    found: Sequence[tuple[Claim, ...]],
+    found: Sequence[tuple[Claim, ...] | InvalidReply],
     told: Sequence[Sequence[Message]],
     *,
     model: Model,
     prompts: Prompts,
-) -> list[tuple[Claim, ...]]:
+) -> list[tuple[Claim, ...] | InvalidReply]:
     """The claims again, those dropped that the model does not find in their own messages."""
     kept = [
         (claim, [message for message in messages if message.position in claim.messages])
         for claims, messages in zip(found, told, strict=True)
+        if not isinstance(claims, InvalidReply)
         for claim in claims
         if not claim.dropped_reason
     ]
     said = entailed([(claim.text, cited) for claim, cited in kept], model=model, prompts=prompts)
     missed = {claim.id for (claim, _), yes in zip(kept, said, strict=True) if not yes}
     return [
-        tuple(
+        claims
+        if isinstance(claims, InvalidReply)
+        else tuple(
             replace(claim, dropped_reason=_NOT_ENTAILED) if claim.id in missed else claim
             for claim in claims
         )
