@@ -13,6 +13,7 @@ from pipeline.chronicle import change_line
 from pipeline.config import Config
 from pipeline.keeping.backing_up import backup, unfinished
 from pipeline.keeping.rebuilding import rebuild
+from pipeline.keeping.striking import strike_lines
 from pipeline.records import Change
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
@@ -175,6 +176,17 @@ def test_an_arrow_that_leads_to_it_goes_too(config: Config, home: Path, arrow: s
     memory("forget", "--match", "Otto Brandt", "--from-articles", "--yes", code=9)
     assert "| Harbor project |" in page.read_text()
     assert "Airship" not in page.read_text()
+
+
+@pytest.mark.parametrize(
+    "cell", ["→ Home: kitchen", "← Home: kitchen: sink", "→ Home and more", "Home", "← Homes: sink"]
+)
+def test_an_arrow_to_another_topic_is_none_to_it(cell: str) -> None:
+    """One whose name begins alike, as the page has it: what the user decided there stands."""
+    rows = "| Home |  |  |  | captured |\n| Home: kitchen |  |  |  | captured |\n"
+    asked = f"| Plans |  |  |  | {cell} |\n"
+    after = strike_lines(rows + asked, (), lambda _: False, lambda _: True, {"Home": ""})
+    assert after == rows.split("\n", 1)[1] + asked
 
 
 def test_an_emptied_topic_that_others_speak_of_stays(hangar: Config, home: Path) -> None:

@@ -20,7 +20,9 @@ from pipeline.records import Draft, Edit, Retire, SentenceRef
 from pipeline.store.buckets import normalised
 from pipeline.surgery import apply
 
-_ARROW = re.compile(r"(?:→|->|←|<-)\s*(?P<led>.+)")
+_INTO = re.compile(r"(?:→|->)\s*(?P<led>.+)")
+_FROM = re.compile(r"(?:←|<-)\s*(?P<led>.+)")
+_COLON = re.compile("[:：]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ def strike_lines(
     written by the pipeline.
     """
     lines = text.splitlines(keepends=True)
-    return "".join(_struck(line, convs, said, ours, topics or {}) for line in lines)
+    leads = _Leads(lines, topics or {})
+    return "".join(_struck(line, convs, said, ours, topics or {}, leads) for line in lines)
 
 
 def _struck(
@@ -84,6 +87,7 @@ def _struck(
     said: Callable[[str], bool],
     ours: Ours,
     topics: Mapping[str, str],
+    leads: _Leads,
 ) -> str:
     def quotes(part: str) -> bool:
         return said(part) or said(reading(part))
@@ -92,7 +96,7 @@ def _struck(
         line = re.sub(rf'(`conv:{conv}` \([^()"\r\n]*), "[^"\r\n]*"\)', r"\1)", line)
     if line.startswith("|"):
         name, *cells = line.split("|")[1:]
-        left = [" " if quotes(cell) or _leads_to(cell, topics) else cell for cell in cells]
+        left = [" " if quotes(cell) or leads.to(cell) else cell for cell in cells]
         # with words of the user's in it the row stays, and the topic is made anew of it
         topic = reading(name).strip()
         more = {reading(cell).strip() for cell in left[:-2]} - {"", topics.get(topic)}
@@ -105,12 +109,28 @@ def _struck(
     return "" if (quotes(line) or any(f"conv:{c}" in line for c in convs)) and ours(entry) else line
 
 
-def _leads_to(cell: str, topics: Collection[str]) -> bool:
-    """Whether it is an arrow to one of these topics, or from one."""
-    arrow = _ARROW.fullmatch(reading(cell).strip())
-    led = normalised(arrow["led"].strip("*_ ")) if arrow else ""
-    names = map(normalised, topics)
-    return any(led == name or led.startswith((f"{name}:", f"{name}：")) for name in names)
+class _Leads:
+    """Tells arrows that lead to one of these topics, or from one, from those of the others."""
+
+    def __init__(self, lines: Sequence[str], topics: Collection[str]) -> None:
+        rows = (line.split("|")[1] for line in lines if line.startswith("|"))
+        self._gone = {normalised(topic) for topic in topics}
+        self._known = {normalised(reading(name)) for name in rows} | self._gone
+
+    def to(self, cell: str) -> bool:
+        """Whether this cell is such an arrow; of the names it begins with the longest counts."""
+        said = reading(cell).strip()
+        if arrow := _INTO.fullmatch(said):
+            return _named(arrow) in self._gone
+        if not (arrow := _FROM.fullmatch(said)):
+            return False
+        led = _named(arrow)
+        begins = [led, *(led[: colon.start()] for colon in reversed([*_COLON.finditer(led)]))]
+        return next((name for name in begins if name in self._known), "") in self._gone
+
+
+def _named(arrow: re.Match[str]) -> str:
+    return normalised(arrow["led"].strip("*_ "))
 
 
 def _resting_on(page: Page, convs: Collection[str]) -> list[tuple[SentenceRef, Block, Sentence]]:
