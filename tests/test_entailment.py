@@ -11,7 +11,7 @@ from pipeline.policy import Policy, load_policy
 from pipeline.prompts import Prompts
 from pipeline.records import Chunk, Claim, Message, Role
 from pipeline.resources import folder
-from pipeline.synthesis.claims import extract
+from pipeline.synthesis.claims import Found, extract
 from tests.doubles import CannedModel
 
 SAID = "The exporter writes to Oslo every 8 minutes. The cache of the exporter holds 40 entries."
@@ -36,8 +36,8 @@ def claims(model: CannedModel, *, entailment: bool) -> tuple[Claim, ...]:
         policy=policy,
         rules="",
     )
-    assert isinstance(found[0], tuple)
-    return found[0]
+    assert isinstance(found[0], Found)
+    return found[0].claims
 
 
 def reply() -> str:

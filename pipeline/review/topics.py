@@ -29,7 +29,11 @@ def catch_up(reviewer: Reviewer) -> tuple[str, ...]:
     stays: list[str] = []
     while asked.any:
         trailers = {"Topics": "as on the page", "At": reviewer.now().isoformat()}
-        obey(asked, reviewer.press, run="", at=reviewer.now(), trailers=trailers)
+        joined = obey(asked, reviewer.press, run="", at=reviewer.now(), trailers=trailers)
+        stays += [
+            f"a night that was cut short had joined the topic {one!r} to {other!r}"
+            for one, other in joined
+        ]
         stays += [
             f"of {part.source!r} not all that was asked for went to {part.target!r}: {why}"
             for part in asked.handovers

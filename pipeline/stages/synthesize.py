@@ -16,7 +16,6 @@ from pipeline.records import (
     Bucket,
     BucketState,
     Chunk,
-    Claim,
     Done,
     Failed,
     Held,
@@ -25,7 +24,7 @@ from pipeline.records import (
 )
 from pipeline.stages import Desk
 from pipeline.store.ledger import PageFile
-from pipeline.synthesis.claims import extract
+from pipeline.synthesis.claims import Found, extract
 from pipeline.synthesis.folding import ArticleGone, Folded, fold
 from pipeline.vault import ChangedUnderneath
 
@@ -34,10 +33,10 @@ NAME = "synthesize"
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The claims of one chunk, refused ones included."""
+    """What was stated in one chunk."""
 
     chunk: Chunk
-    claims: tuple[Claim, ...]
+    found: Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +99,24 @@ def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
     ]
 
 
-def _extracted(chunk: Chunk, claims: tuple[Claim, ...] | InvalidReply) -> Extracted | Failed:
-    """Nothing came of one chunk: the others of its batch need not be asked about again."""
-    if isinstance(claims, InvalidReply):
-        return Failed((str(claims),))
-    return Extracted(chunk, claims)
+def _extracted(chunk: Chunk, found: Found | InvalidReply) -> Extracted | Failed:
+    """Where one chunk fails, the others of its batch need not be asked about again."""
+    return Failed((str(found),)) if isinstance(found, InvalidReply) else Extracted(chunk, found)
 
 
 def keep(result: Extracted | Folded | Gone, desk: Desk) -> Outcome:
     """Record claims, or publish the article the gate let through."""
     if isinstance(result, Extracted):
-        desk.store.claims.save(result.chunk.id, result.claims)
-        refused = [(c.text, c.dropped_reason) for c in result.claims if c.dropped_reason]
+        found, chunk = result.found, result.chunk
+        desk.store.claims.save(chunk.id, found.claims)
+        refused = [(c.text, c.dropped_reason) for c in found.claims if c.dropped_reason]
         desk.results.refused.extend(refused)
-        return Done({"claims": len(result.claims), "unsupported": len(refused)})
+        if found.unread:
+            desk.results.problems.append(
+                f"what the model wrote about {found.unread} of {found.pieces} parts of "
+                f"“{chunk.label}” (conv:{chunk.conv}) cannot be read: nothing of them was folded"
+            )
+        return Done({"claims": len(found.claims), "unsupported": len(refused)})
     if isinstance(result, Gone):
         _record_nothing(result.job.bucket.name, [c.id for c in result.job.chunks], desk)
         claims = sum(len(desk.store.claims.of(chunk.id)) for chunk in result.job.chunks)

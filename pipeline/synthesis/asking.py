@@ -32,24 +32,37 @@ def written(
     """What `read` makes of each reply; where it refused the last of `attempts` tries, why.
 
     read: gets the number of the ask and the reply; InvalidReply asks for another try. All that are
-    open are asked in one batch, with the number of the try as seed. What the model itself raises
-    is no reply and is not tried again here.
+    open are asked in one batch, with the number of the try as seed. A model that refuses the batch
+    with InvalidReply, having tried by itself, is asked about each alone, so that one takes no other
+    with it. What else it raises is no reply and is not tried again here.
     """
     found: list[_T | InvalidReply] = [InvalidReply("never asked")] * len(asks)
     open_ = list(range(len(asks)))
 
+    def replies(numbers: Sequence[int], seed: int) -> list[Reply | InvalidReply]:
+        try:
+            return [
+                *model.write(
+                    [asks[number] for number in numbers],
+                    stage=stage,
+                    purpose=purpose,
+                    max_tokens=prompt.max_tokens,
+                    grammar=prompt.grammar,
+                    seeds=[seed] * len(numbers),
+                    temperature=prompt.temperature + _WARMER * seed,
+                )
+            ]
+        except InvalidReply as refusal:
+            if len(numbers) == 1:
+                return [refusal]
+            return [reply for number in numbers for reply in replies([number], seed)]
+
     def ask(seed: int) -> None:
-        replies = model.write(
-            [asks[number] for number in open_],
-            stage=stage,
-            purpose=purpose,
-            max_tokens=prompt.max_tokens,
-            grammar=prompt.grammar,
-            seeds=[seed] * len(open_),
-            temperature=prompt.temperature + _WARMER * seed,
-        )
-        for number, reply in zip(tuple(open_), replies, strict=True):
+        tried = tuple(open_)
+        for number, reply in zip(tried, replies(tried, seed), strict=True):
             try:
+                if isinstance(reply, InvalidReply):
+                    raise reply
                 found[number] = read(number, reply)
                 open_.remove(number)
             except InvalidReply as refusal:

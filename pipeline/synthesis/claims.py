@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -16,7 +16,7 @@ from pipeline.identity import claim_id
 from pipeline.models import Model, Reply
 from pipeline.policy import Policy
 from pipeline.prompts import Prompts
-from pipeline.prose import flat, plain
+from pipeline.prose import plain
 from pipeline.records import Chunk, Claim, ClaimKind, Message
 from pipeline.support import check, evidence, well_formed
 from pipeline.synthesis.asking import written
@@ -26,8 +26,6 @@ from pipeline.transcript import windows
 
 STAGE = "synthesize"
 PURPOSE = "synthesize/claims"
-_UNREAD = "what the model wrote about this part cannot be read"
-_TOLD_CHARACTERS = 120  # of such a part, enough to find it again
 _NOT_ENTAILED = "the model does not find it in its messages"
 _REDACTED = "[REDACTED:"
 _WORTH_ASKING = 3  # content words; "yes, do that" states nothing by itself
@@ -56,6 +54,18 @@ class _Reply(BaseModel):
     claims: list[Annotated[_Proposed, BeforeValidator(_parts)]]
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was stated in a chunk, refused claims included with their reason, in the model's order.
+
+    unread: pieces of it about which no answer could be read, of so many `pieces`.
+    """
+
+    claims: tuple[Claim, ...]
+    pieces: int = 0
+    unread: int = 0
+
+
 def extract(
     chunks: Sequence[tuple[Chunk, Sequence[Message]]],
     *,
@@ -63,14 +73,13 @@ def extract(
     prompts: Prompts,
     policy: Policy,
     rules: str,
-) -> list[tuple[Claim, ...] | InvalidReply]:
-    """The claims of each chunk, refused ones included with their reason, in the model's order.
+) -> list[Found | InvalidReply]:
+    """The claims of each chunk, or why there are none.
 
     The model is asked message by message (small models make good sentences of one message and
     return a whole conversation as it is), all messages of all chunks in one batch. InvalidReply
-    for a chunk of which nothing was answered, in any try, with the JSON that was asked for; of one
-    of which something was, the rest stands among what was refused. rules: the user's own, from
-    Editorial_Guidelines.md.
+    where half of a chunk's pieces or more were answered, in no try, with the JSON that was asked
+    for. rules: the user's own, from Editorial_Guidelines.md.
     """
     prompt = prompts.get(PURPOSE)
     worth = [
@@ -102,7 +111,7 @@ def extract(
         )
     )
     found = [
-        _gathered(chunk, messages, [(text, next(proposals)) for text in texts], policy)
+        _gathered(chunk, messages, [next(proposals) for _ in texts], policy)
         for (chunk, messages), texts in zip(chunks, pieces, strict=True)
     ]
     if not policy.synthesize.entailment:
@@ -113,66 +122,49 @@ def extract(
 def _gathered(
     chunk: Chunk,
     messages: Sequence[Message],
-    answers: Sequence[tuple[str, list[_Proposed] | InvalidReply]],
+    answers: Sequence[list[_Proposed] | InvalidReply],
     policy: Policy,
-) -> tuple[Claim, ...] | InvalidReply:
+) -> Found | InvalidReply:
     """What comes of the answers about the pieces of a chunk.
 
-    One that cannot be read takes nothing with it: a long message has hundreds of pieces, and asked
-    again the model would answer the same.
+    A few that cannot be read take nothing with them: a long message has hundreds of pieces, and
+    asked again the model would answer the same.
     """
-    proposals: list[_Proposed] = []
-    unread: list[tuple[str, InvalidReply]] = []
-    for text, answer in answers:
-        if isinstance(answer, InvalidReply):
-            unread.append((text, answer))
-        else:
-            proposals += answer
-    if unread and len(unread) == len(answers):
-        return unread[0][1]
-    claims = _judged(chunk, messages, proposals, policy)
-    refused = (
-        Claim(
-            id=claim_id(chunk.id, ordinal),
-            chunk_id=chunk.id,
-            ordinal=ordinal,
-            text=flat(text)[:_TOLD_CHARACTERS],
-            kind=ClaimKind.FACT,
-            messages=(),
-            support=0.0,
-            dropped_reason=f"{_UNREAD}: {why}",
-        )
-        for ordinal, (text, why) in enumerate(unread, len(claims))
-    )
-    return (*claims, *refused)
+    unread = [answer for answer in answers if isinstance(answer, InvalidReply)]
+    if unread and 2 * len(unread) >= len(answers):
+        return unread[0]
+    proposals = [p for a in answers if not isinstance(a, InvalidReply) for p in a]
+    return Found(_judged(chunk, messages, proposals, policy), len(answers), len(unread))
 
 
 def _asked(
-    found: Sequence[tuple[Claim, ...] | InvalidReply],
+    found: Sequence[Found | InvalidReply],
     told: Sequence[Sequence[Message]],
     *,
     model: Model,
     prompts: Prompts,
-) -> list[tuple[Claim, ...] | InvalidReply]:
+) -> list[Found | InvalidReply]:
     """The claims again, those dropped that the model does not find in their own messages."""
     kept = [
         (claim, [message for message in messages if message.position in claim.messages])
-        for claims, messages in zip(found, told, strict=True)
-        if not isinstance(claims, InvalidReply)
-        for claim in claims
+        for one, messages in zip(found, told, strict=True)
+        if isinstance(one, Found)
+        for claim in one.claims
         if not claim.dropped_reason
     ]
     said = entailed([(claim.text, cited) for claim, cited in kept], model=model, prompts=prompts)
     missed = {claim.id for (claim, _), yes in zip(kept, said, strict=True) if not yes}
     return [
-        claims
-        if isinstance(claims, InvalidReply)
-        else tuple(
-            replace(claim, dropped_reason=_NOT_ENTAILED) if claim.id in missed else claim
-            for claim in claims
-        )
-        for claims in found
+        replace(one, claims=_without(one.claims, missed)) if isinstance(one, Found) else one
+        for one in found
     ]
+
+
+def _without(claims: Sequence[Claim], missed: Collection[str]) -> tuple[Claim, ...]:
+    return tuple(
+        replace(claim, dropped_reason=_NOT_ENTAILED) if claim.id in missed else claim
+        for claim in claims
+    )
 
 
 def _parsed(reply: Reply) -> list[_Proposed]:
