@@ -99,7 +99,7 @@ def test_a_chunk_of_which_nothing_can_be_read_fails_alone() -> None:
     assert isinstance(second, Found) and [claim.text for claim in second.claims] == [OTHER]
 
 
-def test_a_model_that_refuses_a_batch_is_asked_about_each_alone() -> None:
+def test_a_model_that_refuses_a_batch_is_asked_about_its_halves() -> None:
     """A server's reply that breaks the form is raised for all that were asked together."""
 
     class Served(CannedModel):

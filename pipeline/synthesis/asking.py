@@ -33,8 +33,8 @@ def written(
 
     read: gets the number of the ask and the reply; InvalidReply asks for another try. All that are
     open are asked in one batch, with the number of the try as seed. A model that refuses the batch
-    with InvalidReply, having tried by itself, is asked about each alone, so that one takes no other
-    with it. What else it raises is no reply and is not tried again here.
+    with InvalidReply, having tried by itself, is asked about each half of it, down to a single ask:
+    one takes no other with it. What else it raises is no reply and is not tried again here.
     """
     found: list[_T | InvalidReply] = [InvalidReply("never asked")] * len(asks)
     open_ = list(range(len(asks)))
@@ -53,9 +53,10 @@ def written(
                 )
             ]
         except InvalidReply as refusal:
-            if len(numbers) == 1:
+            half = len(numbers) // 2
+            if not half:
                 return [refusal]
-            return [reply for number in numbers for reply in replies([number], seed)]
+            return [*replies(numbers[:half], seed), *replies(numbers[half:], seed)]
 
     def ask(seed: int) -> None:
         tried = tuple(open_)
