@@ -113,8 +113,8 @@ def keep(result: Extracted | Folded | Gone, desk: Desk) -> Outcome:
         desk.results.refused.extend(refused)
         if found.unread:
             desk.results.problems.append(
-                f"what the model wrote about {found.unread} of {found.pieces} parts of "
-                f"“{chunk.label}” (conv:{chunk.conv}) cannot be read: nothing of them was folded"
+                f"what the model wrote about {found.unread} of {found.pieces} parts of what was "
+                f"said in conv:{chunk.conv} cannot be read: nothing of them was folded"
             )
         return Done({"claims": len(found.claims), "unsupported": len(refused)})
     if isinstance(result, Gone):
