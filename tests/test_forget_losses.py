@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from pipeline.config import Config
 from pipeline.keeping.backing_up import backup, unfinished
 from pipeline.keeping.rebuilding import rebuild
 from pipeline.keeping.striking import strike_lines
+from pipeline.models import Ask
 from pipeline.records import Change
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
@@ -187,6 +189,20 @@ def test_an_arrow_to_another_topic_is_none_to_it(cell: str) -> None:
     asked = f"| Plans |  |  |  | {cell} |\n"
     after = strike_lines(rows + asked, (), lambda _: False, lambda _: True, {"Home": ""})
     assert after == rows.split("\n", 1)[1] + asked
+
+
+def test_what_could_not_be_read_is_told_without_what_was_said(config: Config, home: Path) -> None:
+    """One of three answers: the night says so in words that nobody has to forget."""
+    said = [("user", f"The crane number {n} of the Quarry lifts {n}0 tons.") for n in (4, 5, 6)]
+    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193cdd", NIGHT, said)
+
+    def answer(ask: Ask) -> str:
+        return "so far so good" if "number 5" in ask.prompt else json.dumps({"claims": []})
+
+    night = run_night(config, Script(overrides={"synthesize/claims": answer}), at=NIGHT + DAY)
+    (told,) = (one for one in night.results.problems if "1 of 3 parts" in one)
+    assert re.search(r"conv:\w+", told) and "Quarry" not in told and not night.results.rejected
+    assert told in (config.vault / "Meta" / "Changelog.md").read_text(encoding="utf-8")
 
 
 def test_an_emptied_topic_that_others_speak_of_stays(hangar: Config, home: Path) -> None:

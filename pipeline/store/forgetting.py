@@ -309,7 +309,6 @@ class Forgetting:
                     for told in value
                     if not (
                         _quotes(json.dumps(told), said)
-                        or any(f"conv:{conv}" in json.dumps(told) for conv in convs)
                         or (name == "joined" and told[0] in topics)
                         or (name == "handed" and not topics.isdisjoint(told[:2]))
                     )
