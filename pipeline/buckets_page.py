@@ -25,8 +25,8 @@ from pipeline.store.derived import Derived, Worked
 PAGE = "Meta/Buckets.md"
 COLUMNS = ("bucket", "article", "aliases", "description", "state")
 _KIND = "buckets page 3"  # another number when rows are read otherwise
-_MERGED = re.compile(r"(?:→|->)\s*(?P<name>.+)")
-_TAKES = re.compile(r"(?:←|<-)\s*(?P<part>.*)")
+MERGED = re.compile(r"(?:→|->)\s*(?P<name>.+)")
+TAKES = re.compile(r"(?:←|<-)\s*(?P<part>.*)")
 _BOLD = re.compile(r"(\*\*|__|\*|_)(?P<inner>.+)\1")
 _STATES = {
     "captured": BucketState.CAPTURED,
@@ -298,9 +298,9 @@ def _row(cell: Mapping[str, str]) -> Row:
         description = reading(cell["description"])
     if "state" in cell:
         said = reading(cell["state"])
-    merged = _MERGED.fullmatch(said or "")
+    merged = MERGED.fullmatch(said or "")
     into = merged["name"].strip() if merged else ""
-    taking = _TAKES.fullmatch(said or "")
+    taking = TAKES.fullmatch(said or "")
     takes = taking["part"].strip() if taking else None
     return Row(_name(cell.get("bucket", "")), article, aliases, description, said, into, takes)
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.buckets_page import MERGED, TAKES
 from pipeline.chronicle import tells_where
 from pipeline.errors import VaultFault
 from pipeline.footnotes import citations, format_definition, marks
@@ -19,10 +20,7 @@ from pipeline.prose import reading
 from pipeline.records import Draft, Edit, Retire, SentenceRef
 from pipeline.store.buckets import normalised
 from pipeline.surgery import apply
-
-_INTO = re.compile(r"(?:→|->)\s*(?P<led>.+)")
-_FROM = re.compile(r"(?:←|<-)\s*(?P<led>.+)")
-_COLON = re.compile("[:：]")
+from pipeline.topics.handovers import COLON
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +118,17 @@ class _Leads:
     def to(self, cell: str) -> bool:
         """Whether this cell is such an arrow; of the names it begins with the longest counts."""
         said = reading(cell).strip()
-        if arrow := _INTO.fullmatch(said):
-            return _named(arrow) in self._gone
-        if not (arrow := _FROM.fullmatch(said)):
+        if arrow := MERGED.fullmatch(said):
+            return _named(arrow["name"]) in self._gone
+        if not (arrow := TAKES.fullmatch(said)):
             return False
-        led = _named(arrow)
-        begins = [led, *(led[: colon.start()] for colon in reversed([*_COLON.finditer(led)]))]
+        led = _named(arrow["part"])
+        begins = [led, *(led[: colon.start()] for colon in reversed([*COLON.finditer(led)]))]
         return next((name for name in begins if name in self._known), "") in self._gone
 
 
-def _named(arrow: re.Match[str]) -> str:
-    return normalised(arrow["led"].strip("*_ "))
+def _named(led: str) -> str:
+    return normalised(led.strip("*_ "))
 
 
 def _resting_on(page: Page, convs: Collection[str]) -> list[tuple[SentenceRef, Block, Sentence]]:

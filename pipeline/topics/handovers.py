@@ -19,7 +19,7 @@ from pipeline.topics.choosing import Chosen
 Look = Callable[[str, str], Chosen]
 """What of a topic of the store, by its name there, is chosen by these words."""
 
-_COLON = re.compile("[:：]")
+COLON = re.compile("[:：]")
 _WRITE = (
     "to split part of a topic off, write `← Topic: words`, with words that all stand in that part"
 )
@@ -155,14 +155,14 @@ def _called(now: Mapping[str, Bucket], stored: Mapping[str, str]) -> dict[str, s
 
 def _read(said: str, called: Mapping[str, Collection[str]]) -> _Order | str:
     """The order, else what is wrong with it. The longest name that is known counts."""
-    for colon in reversed([*_COLON.finditer(said)]):
+    for colon in reversed([*COLON.finditer(said)]):
         named = called.get(normalised(said[: colon.start()]), ())
         words = said[colon.end() :].strip()
         if len(named) > 1:
             return f"more than one topic is called so: {', '.join(map(repr, sorted(named)))}"
         for name in named:
             return _Order(name, words, said) if words else _WRITE
-    known = normalised(said) in called or not _COLON.search(said)
+    known = normalised(said) in called or not COLON.search(said)
     return _WRITE if known else "no topic is called so"
 
 
