@@ -132,6 +132,19 @@ def test_dropped_claims_are_not_given(config: Config) -> None:
     assert "claims" not in {hit.place for hit in found(config, "archive.py packs")}
 
 
+def test_dropped_claims_take_no_place_of_others(config: Config) -> None:
+    """However many of them match, and the shorter the better: what was kept is found."""
+    with store(config) as opened:
+        refused = [(f"The quokka eats {number}.", 0) for number in range(200)]
+        made = claimed(opened, "0000000d", ["I saw a quokka."], refused)
+        for number in range(200):
+            opened.claims.refuse([made.id], f"The quokka eats {number}.", "unsupported")
+        kept = "The quokka of the island far in the south likes to sleep under a bush by day."
+        claimed(opened, "0000000e", ["About the island."], [(kept, 0)])
+    hits = [hit.snippet for hit in found(config, "quokka", places=("claims",))]
+    assert len(hits) == 1 and "sleep under a bush" in hits[0]
+
+
 def test_secrets_that_the_user_wrote_into_a_page_are_taken_out(config: Config) -> None:
     """Redaction holds on reading too."""
     key = "AKIA" + "QYLPMN5HHHFPZAM2"

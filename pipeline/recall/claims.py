@@ -13,8 +13,10 @@ from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
 _LENGTH = 0.3
-_CLOSE = 100
+_CLOSE, _WIDE = 100, 400  # claims that are ranked, out of so many: those refused stand among them
 _FTS = "claims_fts"
+_KEPT = """SELECT rowid FROM claims
+           WHERE dropped_reason = '' AND rowid IN (SELECT value FROM json_each(?))"""
 _TIMES = """SELECT k.rowid, m.at FROM claims AS k JOIN chunks AS p ON p.id = k.chunk_id
             JOIN messages AS m ON m.conv = p.conv
             AND m.position = (SELECT max(value) FROM json_each(k.messages))
@@ -28,13 +30,15 @@ def rank(
     values: tuple[object, ...] = (),
     then: Callable[[str], bool] | None = None,
 ) -> dict[int, float]:
-    """The claims that match, by rowid; dropped ones too. then: as in `messages`."""
+    """The claims that match, by rowid. then: as in `messages`."""
     found = postings(Index(store, _FTS, "claims", where, values), wanted)
     sums: defaultdict[int, float] = defaultdict(float)
     for one in found:
         for row in one.rows:
             sums[row] += one.rarity
-    close = sorted(sums, key=sums.__getitem__, reverse=True)[:_CLOSE]
+    likely = sorted(sums, key=sums.__getitem__, reverse=True)[:_WIDE]
+    kept = {row for (row,) in store.execute(_KEPT, (json.dumps(likely),))}
+    close = [row for row in likely if row in kept][:_CLOSE]
     words, average = lengths(store, _FTS, close)
     best = sum(one.rarity for one in found) or 1.0
     if then:
