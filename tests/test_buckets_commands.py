@@ -42,11 +42,15 @@ LONE = "The Zeppelin hangar is leased until 2031."
 
 @pytest.fixture
 def config(home: Path) -> Config:
-    """A vault after its first night: two articles, and a topic of one conversation."""
+    return first_night(home, script())
+
+
+def first_night(home: Path, model: Script) -> Config:
+    """A vault after it: two articles, and a topic of one conversation."""
     write_sessions(home)
     write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193caa", LATER - DAY, [("user", LONE)])
     config = make_vault()
-    run_night(config, script(), at=NIGHT)
+    run_night(config, model, at=NIGHT)
     return config
 
 

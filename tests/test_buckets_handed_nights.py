@@ -23,10 +23,8 @@ from tests.support_night import (
     NIGHT,
     Script,
     files,
-    make_vault,
     run_night,
     write_session,
-    write_sessions,
 )
 from tests.test_buckets_commands import (
     DAY,
@@ -35,6 +33,7 @@ from tests.test_buckets_commands import (
     SESSION,
     article,
     assert_settled,
+    first_night,
     ledger,
     memory,
     page,
@@ -49,10 +48,7 @@ SHED = "01a227e0-11a7-7b0c-92c2-99aa37193cab"
 @pytest.fixture
 def config(home: Path) -> Config:
     """Two articles, and a topic that was ignored while three conversations spoke of it."""
-    write_sessions(home)
-    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193caa", LATER - DAY, [("user", LONE)])
-    config = make_vault()
-    run_night(config, replies(), at=NIGHT)
+    config = first_night(home, replies())
     memory("ignore", "Zeppelin hangar")
     write_session(home, "claude-code", SESSION, LATER, [("user", GATES)])
     write_session(home, "pi", SHED, LATER + timedelta(hours=1), [("user", ROOF)])
