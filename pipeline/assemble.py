@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from pipeline import repository
 from pipeline.archive import Archive
 from pipeline.backlog import horizon
 from pipeline.config import Config, config_path
@@ -233,7 +233,7 @@ def desk(
     """
     real = rehearsing or config
     history = History(config.vault)
-    if not (config.vault / ".git").is_dir():
+    if not (config.vault / ".git").exists():
         raise ConfigFault(f"there is no vault at {real.vault}", mend="run `memory init` first")
     # whatever can be wrong with the settings is said before a run is begun
     prompts = Prompts(folder("prompts"), config_path().parent / "prompts")
@@ -317,7 +317,7 @@ def _refuse_to_start_over(store: Store, config: Config) -> None:
 @contextmanager
 def reviewer(config: Config, *, now: Clock = utc_now) -> Iterator[Reviewer]:
     """What deciding by day needs, opened for the block. Raises ConfigFault without a vault."""
-    if not (config.vault / ".git").is_dir():
+    if not (config.vault / ".git").exists():
         raise ConfigFault(f"there is no vault at {config.vault}", mend="run `memory init` first")
     store = Store(config.store_path, config.journal_dir)
     try:
@@ -341,7 +341,8 @@ def rehearsal(config: Config) -> Iterator[Config]:
             }
         )
         if config.vault.is_dir():
-            shutil.copytree(config.vault, copy.vault, symlinks=True)
+            repository.copy(config.vault, copy.vault)
+            History(copy.vault).stay()
         if config.store_path.is_file():
             original = Store(config.store_path)
             original.copy_to(copy.store_path)

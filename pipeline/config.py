@@ -81,7 +81,7 @@ class Config(BaseSettings):
 
     vault: Folder = Field(
         default_factory=lambda: home() / "MemoryVault",
-        description="The wiki: a folder of Markdown under git. Default `~/MemoryVault`. On a Mac "
+        description="The wiki: a folder of Markdown under git, whose git folder may be elsewhere. Default `~/MemoryVault`. On a Mac "
         "keep it out of Documents, Desktop and iCloud, which a scheduled job may not read.",
     )
     cache_dir: Folder = Field(

@@ -100,6 +100,16 @@ class History:
         if not (self._root / ".git").exists():
             self._run(["init", "--quiet", "--template="])
 
+    def stay(self) -> None:
+        """Have `root` be the working tree, whatever the repository's settings say: a submodule's
+        name the folder it was made in, and a copy of it would work there."""
+        config = self._root / ".git" / "config"
+        if config.is_file():
+            named = ("config", "--file", str(config), "--unset-all", "core.worktree")
+            # else git would go there before it reads what is asked
+            here = {"GIT_WORK_TREE": str(self._root)}
+            self._run(named, env=here, fails_with="", no=6)  # 5: it names none
+
     def state(self) -> State:
         """What is uncommitted and what is going on."""
         staged, unstaged, untracked = [], [], []

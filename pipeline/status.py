@@ -120,7 +120,7 @@ def is_fetched(config: Config) -> bool:
 
 
 def _look_at_vault(config: Config, state: dict[str, Any]) -> None:
-    if not (config.vault / ".git").is_dir():
+    if not (config.vault / ".git").exists():
         return
     state["articles"] = len(Vault(config.vault).stems())
     now = History(config.vault).state()

@@ -16,6 +16,7 @@ from pipeline.exchange import exchange
 from pipeline.links import ArticleEntry
 from pipeline.markdown import Kind, list_items, parse
 from pipeline.prose import flat, plain
+from pipeline.repository import repository
 from pipeline.resources import folder
 from pipeline.store.derived import Derived
 from pipeline.surgery import apply
@@ -247,9 +248,9 @@ class Vault:
 
     def _scratch(self, target: Path) -> Path:
         """Where the new text waits: out of sight of Obsidian and sync, on the same file system."""
-        git = self._root / ".git"
-        if git.is_dir() and git.stat().st_dev == target.parent.stat().st_dev:
-            own = git / "nightly-memory"
+        there = repository(self._root)
+        if there and there.git.is_dir() and there.git.stat().st_dev == target.parent.stat().st_dev:
+            own = there.git / "nightly-memory"
             own.mkdir(exist_ok=True)
             return own / f"page-{os.getpid()}"
         return target.with_name(f".{os.getpid()}.nightly-memory")

@@ -48,7 +48,7 @@ CHECKS: tuple[Check, ...] = (
     Check("D15", "work given up", nights.parked, after=("D40",)),
     Check("D20", "vault", vault.there),
     Check("D21", "places", places.reachable),
-    Check("D22", "the vault's git", vault.repository, after=("D20",)),
+    Check("D22", "the vault's git", vault.versioned, after=("D20",)),
     Check("D23", "git locks", vault.locks, vault.remove_locks, after=("D20",)),
     Check("D24", "git identity", vault.identity, after=("D22",)),
     Check("D25", "pages and folders of the vault", vault.pages, vault.seed, after=("D20",)),

@@ -12,6 +12,7 @@ import psutil
 from pipeline.doctor.checks import Machine, Verdict, fail, named, ok, warn
 from pipeline.errors import VaultFault
 from pipeline.history import History
+from pipeline.repository import repository
 from pipeline.resources import folder
 from pipeline.vault import Vault
 
@@ -30,7 +31,7 @@ def there(machine: Machine) -> Verdict:
     return ok(str(root))
 
 
-def repository(machine: Machine) -> Verdict:
+def versioned(machine: Machine) -> Verdict:
     """The vault is a git repository of its own, on a branch, with no merge or rebase going on."""
     if shutil.which("git") is None:
         return fail("git is not installed", "install git")
@@ -95,8 +96,13 @@ def seed(machine: Machine) -> str:
 
 def _locks(machine: Machine) -> tuple[list[Path], list[Path]]:
     """Locks in the repository: left behind, and held."""
-    git = machine.config.vault / ".git"
-    found = [*git.glob("*.lock"), *(git / "refs").rglob("*.lock")]
+    there = repository(machine.config.vault)
+    folders = {there.git, there.common} if there else set()
+    found = [
+        path
+        for git in sorted(folders)
+        for path in (*git.glob("*.lock"), *(git / "refs").rglob("*.lock"))
+    ]
     fresh = [path for path in found if time.time() - path.stat().st_mtime < _SETTLED]
     if fresh or (found and _git_at_work(machine.config.vault)):
         return [], found

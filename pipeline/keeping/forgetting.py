@@ -106,7 +106,7 @@ class Forgetter:
         self._vault = Vault(config.vault)
         self._history = History(config.vault)
         self._press = Press(store, self._vault, self._history, config.commit_user_edits)
-        self._has_vault = (config.vault / ".git").is_dir()
+        self._has_vault = (config.vault / ".git").exists()
 
     # ------------------------------------------------------------------ the plan
 
@@ -217,7 +217,8 @@ class Forgetter:
         yield from left_unrestored(self._config)
         # an index of words, which the next search makes anew
         yield from filter(Path.exists, files_of(self._config.cache_dir / SEARCH_INDEX))
-        yield from sorted((self._config.vault / ".git" / "nightly-memory").glob("page-*"))
+        if self._has_vault:
+            yield from sorted((self._history.git_dir() / "nightly-memory").glob("page-*"))
 
     def _stands_somewhere(self, plan: Plan) -> bool:
         return bool(plan.pages) or any(holding(self._config, self._store, plan.needles))

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from pipeline.config import Config
+from pipeline.history import History
 from pipeline.keeping.asides import BEFORE
 from pipeline.keeping.backing_up import known_backups, own_folders, walk
 from pipeline.keeping.pages import as_read, citing, pages
@@ -79,7 +80,7 @@ def left_outside(
             if needles.in_file(path):
                 yield name, "it quotes the conversation, and is not ours: see to it by hand"
     if commits:
-        yield str(config.vault / ".git"), f"{commits} commits of the vault hold it"
+        yield str(History(config.vault).git_dir()), f"{commits} commits of the vault hold it"
     for kept in known_backups(config):
         yield str(kept), "a backup: make a new one, delete this one"
     for place in (config.data_dir, config.vault):

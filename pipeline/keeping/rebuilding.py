@@ -180,7 +180,7 @@ def _read_archive(store: Store, archive: Archive, found: _Findings, *, dry_run: 
 
 
 def _adopt(store: Store, config: Config, found: _Findings, at: datetime) -> None:
-    if not (config.vault / ".git").is_dir():
+    if not (config.vault / ".git").exists():
         return
     # cut off by a kill, or by a disk that lost what came after
     in_doubt = found.damaged or found.journal_is_cut_off or not journal_files(config.journal_dir)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.repository import Repository, is_file, repository, text_of
+
 FOLDER = ".anvil"
 FILE = "memory.db"
 VARIABLE = "ANVIL_MEMORY_DB"
@@ -48,34 +50,20 @@ class Place(NamedTuple):
         return path
 
 
-class _Repository(NamedTuple):
-    """top: the folder with `.git` in it. git: its git folder. common: that of all worktrees."""
-
-    top: Path
-    git: Path
-    common: Path
-
-    @property
-    def root(self) -> Path:
-        if self.git == self.common:  # a submodule keeps its git folder elsewhere
-            return self.top
-        return self.common.parent if self.common.name == ".git" else self.common
-
-
 def find(cwd: Path, environ: Mapping[str, str], home: Path) -> Place:
     """The project around `cwd`: the nearest folder with a store, else the repository, else `cwd`.
 
     A store in the home folder is that of the home folder alone.
     """
     here = cwd.resolve()
-    nearest: _Repository | None = None
+    nearest: Repository | None = None
     root: Path | None = None
     for folder in (here, *here.parents):
         if folder == home and folder != here:
             break
-        repository = _repository(folder)
-        nearest = nearest or repository
-        owners = (folder, repository.root) if repository else (folder,)
+        found = repository(folder)
+        nearest = nearest or found
+        owners = (folder, found.root) if found else (folder,)
         root = next((one for one in owners if is_file(one / FOLDER / FILE)), None)
         if root:
             break
@@ -94,7 +82,7 @@ def exclude(place: Place) -> bool:
     """Have git leave the store's folder alone; True if it did not yet."""
     if place.exclude is None or not is_tracked(place):
         return False
-    present = _text(place.exclude)
+    present = text_of(place.exclude)
     place.exclude.parent.mkdir(parents=True, exist_ok=True)
     with place.exclude.open("a", encoding="utf-8") as file:
         file.write(f"{'' if not present or present.endswith(chr(10)) else chr(10)}{_EXCLUDED}\n")
@@ -105,7 +93,7 @@ def is_tracked(place: Place) -> bool:
     """Whether git was never told to leave the store's folder alone."""
     if place.exclude is None or place.database.parent != place.root / FOLDER:
         return False
-    return _EXCLUDED not in _text(place.exclude).splitlines()
+    return _EXCLUDED not in text_of(place.exclude).splitlines()
 
 
 def is_there(place: Place, path: str) -> bool:
@@ -123,34 +111,7 @@ def user_path(text: str) -> Path:
         return Path(text)
 
 
-def _repository(folder: Path) -> _Repository | None:
-    git = folder / ".git"
-    if is_file(git / "HEAD"):
-        return _Repository(folder, git, git)
-    pointer = _text(git) if is_file(git) else ""
-    if not pointer.startswith("gitdir:"):
-        return None
-    actual = (folder / pointer.removeprefix("gitdir:").strip()).resolve()
-    common = _text(actual / "commondir").strip()
-    return _Repository(folder, actual, (actual / common).resolve() if common else actual)
-
-
 def _branch(git: Path) -> str:
-    head = _text(git / "HEAD").strip()
+    head = text_of(git / "HEAD").strip()
     name = head.removeprefix("ref: refs/heads/")
     return name if name != head else ""
-
-
-def is_file(path: Path) -> bool:
-    """Whether a file is there, also for a name that no file can have."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # nobody may look, or no path can be so long
-        return False
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", errors="replace")
-    except (OSError, ValueError):
-        return ""

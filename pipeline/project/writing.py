@@ -16,6 +16,7 @@ from pipeline.project.observations import NewObservation
 from pipeline.project.store import ProjectStore
 from pipeline.project.telling import session_line
 from pipeline.project.vocabulary import CONCEPTS, LEVELS, STATUSES, TRIGGERS, one_of, percent
+from pipeline.repository import is_file
 
 _LISTED = 30  # sessions
 
@@ -221,7 +222,7 @@ def ids(given: list[str]) -> list[int]:
 def _named(call: Call, path: str) -> str:
     """A file by its path in the project; as it is given where no such file is."""
     here = call.cwd / place.user_path(path)
-    if path and (path.startswith((".", "~")) or place.is_file(here)):
+    if path and (path.startswith((".", "~")) or is_file(here)):
         return call.place.relative(os.path.normpath(here))
     return call.place.relative(path)
 
@@ -284,7 +285,7 @@ def _handoff(call: Call) -> str:
     if not call["handoff"]:
         return ""
     path = call.cwd / place.user_path(call["handoff"])
-    if not place.is_file(path):
+    if not is_file(path):
         raise ConfigFault(f"there is no handoff file {path}", mend="write it first, or correct it")
     return call.place.relative(str(path.resolve()))
 
