@@ -81,8 +81,9 @@ class Config(BaseSettings):
 
     vault: Folder = Field(
         default_factory=lambda: home() / "MemoryVault",
-        description="The wiki: a folder of Markdown under git, whose git folder may be elsewhere. Default `~/MemoryVault`. On a Mac "
-        "keep it out of Documents, Desktop and iCloud, which a scheduled job may not read.",
+        description="The wiki: a folder of Markdown under git, whose git folder may be elsewhere. "
+        "Default `~/MemoryVault`. On a Mac keep it out of Documents, Desktop and iCloud, which a "
+        "scheduled job may not read.",
     )
     cache_dir: Folder = Field(
         default_factory=lambda: xdg("XDG_CACHE_HOME", ".cache"),
