@@ -6,9 +6,13 @@ out of a synced folder, it is a file that says where the folder is.
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from pathlib import Path
 from typing import NamedTuple
+
+from pipeline.errors import VaultFault
 
 _POINTER = "gitdir:"
 _OF_A_WORKTREE = ("HEAD", "index", "config.worktree")  # what a worktree has of its own
@@ -46,20 +50,52 @@ def copy(top: Path, target: Path) -> None:
     """The working tree with a git folder inside it, wherever that of the original is.
 
     With the pointer alone, or a link, what is committed in the copy would be in the original too.
+    Pipes and sockets are left out: whoever opens one waits. Raises VaultFault for what cannot be
+    copied.
     """
+    try:
+        _copy(top, target, leave_out=".git")
+        if there := repository(top):
+            _copy(there.common, target / ".git")
+            if there.git != there.common:
+                for name in _OF_A_WORKTREE:
+                    if (there.git / name).is_file():
+                        shutil.copy2(there.git / name, target / ".git" / name)
+    except shutil.Error as error:
+        (name, _, reason), *more = error.args[0]
+        others = f", and {len(more)} others" if more else ""
+        raise VaultFault(
+            f"{name} cannot be copied ({reason}){others}",
+            mend="a dry run works on a copy of the whole vault: make what is named readable, or "
+            "make room for it",
+        ) from error
 
-    def git_of_top(folder: str, _names: list[str]) -> set[str]:
-        return {".git"} if Path(folder) == top else set()
 
-    shutil.copytree(top, target, symlinks=True, ignore=git_of_top)
-    if (there := repository(top)) is None:
-        return
-    git = target / ".git"
-    shutil.copytree(there.common, git, symlinks=True)
-    if there.git != there.common:
-        for name in _OF_A_WORKTREE:
-            if (there.git / name).is_file():
-                shutil.copy2(there.git / name, git / name)
+def _copy(source: Path, target: Path, leave_out: str = "") -> None:
+    """A folder. leave_out: a name that stands directly in it."""
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        odd = {name for name in names if not _is_ordinary(Path(folder, name))}
+        return odd | {leave_out} if Path(folder) == source else odd
+
+    shutil.copytree(source, target, symlinks=True, ignore=left_out, copy_function=_copy_file)
+
+
+def _is_ordinary(path: Path) -> bool:
+    """Whether it is a file, a folder or a link; also for what nobody may look at."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _copy_file(source: str, target: str) -> None:
+    try:
+        shutil.copy2(source, target, follow_symlinks=False)
+    except FileNotFoundError:
+        if os.path.lexists(source):
+            raise  # else its owner has deleted it meanwhile
 
 
 def is_file(path: Path) -> bool:
