@@ -77,6 +77,11 @@ def reading(path: Path, *, patience: float = 1.0) -> Iterator[sqlite3.Connection
         ) from error
 
 
+def files_of(path: Path) -> tuple[Path, Path, Path]:
+    """The files a database consists of; the last two are there only while it is open."""
+    return path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+
+
 def migrate(connection: sqlite3.Connection, scripts: Traversable) -> None:
     """Apply every `NNNN_*.sql` under `scripts` that `connection` has not seen, in order.
 

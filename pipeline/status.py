@@ -24,13 +24,13 @@ from pipeline.models.catalog import served
 from pipeline.models.fetch import path as model_path
 from pipeline.records import Span
 from pipeline.schedule import State
+from pipeline.sqlite import files_of
 from pipeline.store import Store
 from pipeline.store.runs import Run
 from pipeline.store.times import from_text, to_text
 from pipeline.system import Ask, ask
 from pipeline.vault import Vault
 
-_ENDS = ("", "-wal", "-shm")  # of the store's files
 _RUNS = 30  # looked back over to tell how fast the backlog shrinks
 _PACE_FROM = 5  # the newest of them that made it shrink
 
@@ -196,12 +196,12 @@ def _nights_for(left: int, runs: Sequence[Run]) -> int | None:
 
 def _sizes(config: Config) -> dict[str, int]:
     places = {
-        "store": [config.store_path.with_name(f"{config.store_path.name}{e}") for e in _ENDS],
-        "archive": [config.archive_dir],
-        "journal": [config.journal_dir],
-        "vault": [config.vault],
-        "models": [config.models_dir],
-        "logs": [config.log_dir],
+        "store": files_of(config.store_path),
+        "archive": (config.archive_dir,),
+        "journal": (config.journal_dir,),
+        "vault": (config.vault,),
+        "models": (config.models_dir,),
+        "logs": (config.log_dir,),
     }
     return {name: sum(sum(_files(path)) for path in paths) for name, paths in places.items()}
 

@@ -107,12 +107,12 @@ def test_any_store_comes_back_the_same(
         files = (FileInProgress(task or "a", task),)
         stores[0].checkpoints.add(NewCheckpoint("L2", "manual", 1.5, task, task, task, files))
     write = transfer.as_json if as_one else transfer.as_lines
-    exported = "".join(write(stores[0]))
+    exported = "".join(write(stores[0].connection))
     (folder / "out").write_text(exported, encoding="utf-8", newline="")
     for _ in range(2):
         with stores[1].transaction():
             transfer.load(stores[1], transfer.read(folder / "out"), folder / "out")
-        assert "".join(write(stores[1])) == exported
+        assert "".join(write(stores[1].connection)) == exported
     for store in stores:
         store.close()
 

@@ -161,7 +161,9 @@ def backup(
 ) -> None:
     """Put the store, the archive, the settings and the vault into one new folder with its date.
 
-    The vault goes with all its commits and with edits that are not committed. Models are left out.
+    The vault goes with all its commits and with edits that are not committed; the memories of
+    projects as exports. Models are left out. If the memory of a project cannot be read it is named,
+    and the exit code is that of a partial run.
 
     Example: memory backup /Volumes/Disk/backups
     """
@@ -174,10 +176,15 @@ def backup(
     with one_run(config.lock_path):
         made = make(config, place)
     if as_json:
-        print_json({"backup": str(made.path), "files": made.files, "bytes": made.size})
-        return
-    say(f"{made.path}: {made.files} files, {made.size / 1e6:.1f} MB")
-    say(f"  memory restore {made.path}")
+        told = {"backup": str(made.path), "files": made.files, "bytes": made.size}
+        print_json(told | {"lacks": made.lacks})
+    else:
+        for problem in made.lacks:
+            warn(f"warning: not in it: {problem}")
+        say(f"{made.path}: {made.files} files, {made.size / 1e6:.1f} MB")
+        say(f"  memory restore {made.path}")
+    if made.lacks:
+        raise typer.Exit(EXIT_PARTIAL)
 
 
 def restore(
@@ -193,12 +200,13 @@ def restore(
 ) -> None:
     """Put a backup back, each part where the settings say; what stands there is moved aside.
 
-    Every file is checked first. On a machine without settings those of the backup count.
+    Every file is checked first. On a machine without settings those of the backup count. The
+    memories of projects are left to `anvil-memory import`, which adds to what is there.
 
     Example: memory restore /Volumes/Disk/backups/nightly-memory-20000131-030000
     """
+    from pipeline.keeping.putting_back import project_memories, settings_for
     from pipeline.keeping.putting_back import restore as put_back
-    from pipeline.keeping.putting_back import settings_for
     from pipeline.lock import one_run
 
     place = folder.expanduser().absolute()
@@ -215,9 +223,15 @@ def restore(
                 }
                 for part in done
             ]
+            + [
+                {"part": "project", "place": store, "import": str(file)}
+                for file, store in project_memories(place).items()
+            ]
         )
         return
     for part in done:
         say(f"{part.name}: {'would go to ' if dry_run else ''}{part.target}")
         if part.aside:
             say(f"  what stood there is {part.aside}")
+    for file, store in project_memories(place).items():
+        say(f"memory of a project, {store}: anvil-memory import {file}")

@@ -6,10 +6,10 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.errors import StoreFault
+from pipeline.sqlite import files_of
 
 BEFORE = ".before-"
 REBUILDING = "rebuilding"  # under cache_dir: a database that is not whole yet
-_BESIDE = ("", "-wal", "-shm")  # what belongs to a database that was not closed
 
 
 def move_aside(path: Path, at: datetime) -> Path | None:
@@ -19,19 +19,19 @@ def move_aside(path: Path, at: datetime) -> Path | None:
     one of that name. None when there is nothing. Raises StoreFault when it cannot be moved.
     """
     there = path.exists()
-    if not any(path.with_name(path.name + ending).exists() for ending in _BESIDE):
+    if not any(part.exists() for part in files_of(path)):
         return None
     stamp = aside = f"{path.name}{BEFORE}{at:%Y%m%d-%H%M%S}"
     again = 1
-    while any(path.with_name(aside + ending).exists() for ending in _BESIDE):
+    while any(part.exists() for part in files_of(path.with_name(aside))):
         again += 1
         aside = f"{stamp}-{again}"
     # the database last: killed before that, it is still found under its name
-    for ending in reversed(_BESIDE):
-        part = path.with_name(path.name + ending)
+    moves = zip(files_of(path), files_of(path.with_name(aside)), strict=True)
+    for part, target in reversed(tuple(moves)):
         try:
             if part.exists():
-                part.rename(path.with_name(aside + ending))
+                part.rename(target)
         except OSError as error:
             raise StoreFault(
                 f"{part} cannot be moved aside: {error.strerror or error}",

@@ -7,8 +7,9 @@
       config/           config.toml and prompts of the user's own
       vault.bundle      the vault's commits
       vault/            its files as they stand, uncommitted edits included
+      projects/         the memory of each project, as `anvil-memory import` takes it in
 
-Models are not in it, they are fetched again; nor are the stores in the projects' own folders.
+Models are not in it, they are fetched again.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from pipeline import sqlite
 from pipeline.config import Config, config_path
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.history import History
-from pipeline.sqlite import connect
+from pipeline.keeping import project_stores
+from pipeline.sqlite import connect, files_of
 from pipeline.tables import APP
 
 FORMAT = 1  # of the manifest; raise it when a part changes its place or meaning
 MANIFEST = "manifest.json"
 STORE, DATA, CONFIG, BUNDLE, VAULT = "store", "data", "config", "vault.bundle", "vault"
+PROJECTS = "projects"
 _BACKUPS = "backups"  # under data_dir: where backups were put, a line each
 
 Clock = Callable[[], datetime]
@@ -42,11 +45,13 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was made: how many files, and bytes."""
+    """A backup that was made: how many files, and bytes. lacks: stores of projects that could not
+    be read, and why."""
 
     path: Path
     files: int
     size: int
+    lacks: tuple[str, ...]
 
 
 def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UTC)) -> Backup:
@@ -75,12 +80,14 @@ def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UT
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True, mode=0o700)
         vault = _copy_parts(config, part)
+        projects, lacks = _copy_projects(config, part)
         files = dict(_listed(part))
         manifest = {
             "format": FORMAT,
             "version": version(APP),
             "made": at.isoformat(),
             "vault": vault,
+            "projects": projects,
             "files": files,
         }
         (part / MANIFEST).write_text(json.dumps(manifest, indent=1), "utf-8")
@@ -93,7 +100,8 @@ def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UT
         ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return Backup(made, len(files), sum(entry.get("size", 0) for entry in files.values()))
+    size = sum(entry.get("size", 0) for entry in files.values())
+    return Backup(made, len(files), size, tuple(lacks))
 
 
 def known_backups(config: Config) -> list[Path]:
@@ -188,8 +196,7 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
     if config.store_path.is_file():
         copy_database(config.store_path, part / STORE / config.store_path.name)
     store = config.store_path
-    files = (store.with_name(store.name + ending) for ending in ("", "-wal", "-shm"))
-    own = (*own_folders(config), config.lock_path, *files)
+    own = (*own_folders(config), config.lock_path, *files_of(store))
     links = [path for path in (config.archive_dir, config.journal_dir) if path.is_symlink()]
     copy_files(config.data_dir, part / DATA, (*own, *links))
     for path in links:  # to another disk: what counts is what is there
@@ -204,6 +211,26 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
     history = History(config.vault)
     history.bundle(part / BUNDLE)
     return {"head": history.head(), "branch": history.state().branch}
+
+
+def _copy_projects(config: Config, part: Path) -> tuple[dict[str, str], list[str]]:
+    """Each file and the store it is of; what is wrong with those that are left out.
+
+    One that is damaged must not cost the backup of everything else.
+    """
+    kept: dict[str, str] = {}
+    lacks: list[str] = []
+    for number, path in enumerate(project_stores.stores(config), 1):
+        name = f"{PROJECTS}/{number}.jsonl"
+        make_private(part / PROJECTS)
+        try:
+            project_stores.export(path, part / name)
+        except StoreFault as fault:
+            (part / name).unlink(missing_ok=True)
+            lacks.append(str(fault))
+        else:
+            kept[name] = str(path)
+    return kept, lacks
 
 
 def _listed(part: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -33,8 +33,8 @@ from pipeline.policy import load_policy
 from pipeline.projects import Projects
 from pipeline.publish import Press, digest, heal, publish
 from pipeline.recall.index import NAME as SEARCH_INDEX
-from pipeline.recall.index import files_of
 from pipeline.records import Conversation
+from pipeline.sqlite import files_of
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
 from pipeline.store.ledger import Folding, PageFile

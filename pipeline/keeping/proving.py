@@ -12,6 +12,7 @@ from tempfile import gettempdir
 
 from pipeline.config import Config
 from pipeline.history import History
+from pipeline.keeping import project_stores
 from pipeline.keeping.asides import BEFORE
 from pipeline.keeping.backing_up import known_backups, own_folders, walk
 from pipeline.keeping.pages import as_read, citing, pages
@@ -63,8 +64,9 @@ def left_outside(
 
     transcripts: the files it was read from. commits: how many of the vault's tell of it.
     """
+    memories = set(map(str, project_stores.stores(config)))
     for transcript in transcripts:
-        if Path(transcript).is_file():
+        if Path(transcript).is_file() and transcript not in memories:
             yield transcript, "the agent's own transcript: delete it there"
     for cited in citing(config.vault, convs, needles):
         if cited.sentences:
@@ -81,6 +83,8 @@ def left_outside(
                 yield name, "it quotes the conversation, and is not ours: see to it by hand"
     if commits:
         yield str(History(config.vault).git_dir()), f"{commits} commits of the vault hold it"
+    for memory in project_stores.holding(config, needles):
+        yield str(memory), "a project's memory: there, anvil-memory search and delete"
     for kept in known_backups(config):
         yield str(kept), "a backup: make a new one, delete this one"
     for place in (config.data_dir, config.vault):

@@ -116,6 +116,17 @@ def restore(
     return done
 
 
+def project_memories(folder: Path) -> dict[Path, str]:
+    """Exports of projects' memories in a backup, and the store each was made of.
+
+    They are not put back: a project may have gone on, or be elsewhere, and `anvil-memory import`
+    adds to what is there.
+    """
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    listed = manifest.get("projects", {})  # backups made before have none
+    return {folder / name: str(listed[name]) for name in listed if name in manifest["files"]}
+
+
 def left_unrestored(config: Config) -> list[Path]:
     """What killed restores left beside the places."""
     staged = (_staged(target) for _, _, target in _places(config))

@@ -90,9 +90,9 @@ def _incoming(call: Call) -> tuple[Path, Iterator[tuple[str, transfer.Row]]]:
 
 def _pieces(store: ProjectStore, form: str, project: str) -> Iterable[str]:
     if form == "json":
-        return transfer.as_json(store)
+        return transfer.as_json(store.connection)
     if form == "jsonl":
-        return transfer.as_lines(store)
+        return transfer.as_lines(store.connection)
     rows = store.observations.recent(Filters(), _ALL)[::-1]
     return (f"{line}\n" for line in markdown(rows, project))
 

@@ -16,7 +16,7 @@ from pipeline.project.iterations import Iterations
 from pipeline.project.observations import Observations
 from pipeline.project.sessions import Sessions
 from pipeline.project.vocabulary import Clean
-from pipeline.sqlite import migrate, transaction
+from pipeline.sqlite import files_of, migrate, transaction
 
 PATIENCE = 5.0  # seconds that a command waits for another's write
 _SCRIPTS = Path(__file__).parents[1] / "sql" / "project"
@@ -138,11 +138,6 @@ class ProjectStore:
     def close(self) -> None:
         """Give the file back."""
         self.connection.close()
-
-
-def files_of(path: Path) -> tuple[Path, Path, Path]:
-    """The files a database consists of; the last two are there only while it is open."""
-    return path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
 @contextmanager

@@ -52,10 +52,10 @@ _MAY_RECUR = frozenset({"checkpoints", "observations", "prompts"})
 Row = dict[str, Any]
 
 
-def rows(store: ProjectStore) -> Iterator[tuple[str, Row]]:
+def rows(connection: sqlite3.Connection) -> Iterator[tuple[str, Row]]:
     """Every row of the store with its table, in an order in which they can be written again."""
     for table in TABLES:
-        for row in store.connection.execute(f"SELECT * FROM {table} ORDER BY id"):
+        for row in connection.execute(f"SELECT * FROM {table} ORDER BY id"):
             yield (
                 table,
                 {
@@ -65,11 +65,11 @@ def rows(store: ProjectStore) -> Iterator[tuple[str, Row]]:
             )
 
 
-def as_json(store: ProjectStore) -> Iterator[str]:
+def as_json(connection: sqlite3.Connection) -> Iterator[str]:
     """The export as one JSON value, in pieces."""
     yield json.dumps({"format": FORMAT, "version": VERSION})[:-1]
     open_table = ""
-    for table, row in rows(store):
+    for table, row in rows(connection):
         yield (
             f",\n{json.dumps(row, ensure_ascii=False)}"
             if table == open_table
@@ -82,10 +82,10 @@ def as_json(store: ProjectStore) -> Iterator[str]:
     yield "]}\n" if open_table else "}\n"
 
 
-def as_lines(store: ProjectStore) -> Iterator[str]:
+def as_lines(connection: sqlite3.Connection) -> Iterator[str]:
     """The export as JSON Lines: a header, then a row on each line."""
     yield json.dumps({"format": FORMAT, "version": VERSION}) + "\n"
-    for table, row in rows(store):
+    for table, row in rows(connection):
         yield json.dumps({"table": table, "row": row}, ensure_ascii=False) + "\n"
 
 

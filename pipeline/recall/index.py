@@ -21,7 +21,7 @@ from typing import Any
 from pipeline.errors import VaultFault
 from pipeline.recall.listing import Pages, Stamp, day_of, is_settled, listed, looked, stamp_of
 from pipeline.recall.terms import spaced
-from pipeline.sqlite import transaction
+from pipeline.sqlite import files_of, transaction
 
 NAME = "recall.sqlite"
 _VERSION = 7  # another number when anything is kept in another way
@@ -398,11 +398,6 @@ def _lines(told: str) -> tuple[Line, ...]:
         (text, tuple((conv, first, last) for conv, first, last in cites))
         for text, cites in json.loads(told)
     )
-
-
-def files_of(path: Path) -> list[Path]:
-    """The files a database consists of."""
-    return [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
 
 
 def _opened(path: Path) -> sqlite3.Connection:
