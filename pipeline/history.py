@@ -31,15 +31,20 @@ _SETTINGS = (
     "core.safecrlf=false",
     "commit.gpgsign=false",
     "gc.autoDetach=false",
+    "i18n.commitEncoding=utf-8",
     "i18n.logOutputEncoding=utf-8",
+    "log.showSignature=false",
+    "diff.orderFile=/dev/null",
     "init.defaultBranch=main",
+    "protocol.file.allow=always",  # a backup is put back from a file, whatever else may not be
 )
 # Set by git for its own children; inherited by a run started from a hook they would lead astray.
 _NOT_INHERITED = frozenset(
     {
         "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
         "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS",
-        "GIT_CONFIG_COUNT",
+        "GIT_CONFIG_COUNT", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
     }
 )  # fmt: skip
 _OPERATIONS = {
@@ -49,6 +54,7 @@ _OPERATIONS = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
+_HOLDS = "Holds"  # the trailer that names the file of a commit that changes nothing
 _IDENTITY = re.compile(r"(?P<name>[^<>]*?) *<(?P<mail>[^<>]*)>")
 _LOCK = re.compile(r"Unable to create '(?P<file>[^']+\.lock)': File exists")
 _MOVED = re.compile(r"cannot lock ref '[^']+': is at \w+ but expected \w+")
@@ -96,9 +102,7 @@ class History:
 
     def init(self) -> None:
         """Make the repository, on branch main, unless there is one."""
-        self._root.mkdir(parents=True, exist_ok=True)
-        if not (self._root / ".git").exists():
-            self._run(["init", "--quiet", "--template="])
+        self._init()
 
     def stay(self) -> None:
         """Have `root` be the working tree, whatever the repository's settings say: a submodule's
@@ -152,8 +156,30 @@ class History:
             )
 
     def is_dirty(self, path: str) -> bool:
-        """Whether the file differs from its last commit, staged or not, or was never committed."""
-        return bool(self._git("status", "--porcelain", "-z", "-uall", "--", path))
+        """Whether the file differs from its last commit, staged or not, or was never committed.
+
+        Also one that `git status` passes over: ignored, skip-worktree, assume-unchanged. What is
+        in it may stand nowhere else.
+        """
+        if self._git("status", "--porcelain", "-z", "-uall", "--", path):
+            return True
+        if not os.path.lexists(self._root / path):
+            return False
+        return self._git("hash-object", "--", path).strip() != self._blob("HEAD", path)
+
+    def away(self, path: str) -> str:
+        """Why this path must be left alone, whatever stands there; "" for no reason.
+
+        A page is not deleted if git was told not to put it out, and one with conflicts has more
+        than one text.
+        """
+        listed = self._git("ls-files", "-t", "--stage", "-z", "--", path)
+        tags = {entry[0] for entry in listed.split("\0") if entry}
+        if "M" in tags:
+            return "has conflicts that are not settled"
+        if "S" in tags and not os.path.lexists(self._root / path):
+            return "is left out of the working tree by a sparse checkout"
+        return ""
 
     def head(self) -> str:
         """The current commit, "" before the first."""
@@ -174,15 +200,19 @@ class History:
 
         They are committed as they stand; with `content`, which is for a single file, as that text,
         so that an edit made to it this very moment stays the user's and uncommitted; with
-        `deleted` as gone, whatever somebody has put there since.
+        `deleted` as gone, whatever somebody has put there since. The filters of .gitattributes
+        apply: whoever has pages encrypted has these encrypted too.
 
-        The commit that is there already is returned when they hold nothing new. Waits for another
+        The commit that is there already is returned when they hold nothing new; with trailers a
+        commit of its own still tells of them, as when somebody has committed a file of ours just
+        now. Waits for another
         git's lock; raises VaultFault that names the lock when it stays. `at` dates the commit.
         """
         lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
         text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
+        told = f"{text}{_HOLDS}: {flat(paths[0])}\n" if lines and len(paths) == 1 else ""
         staged = self._staging(paths, content, deleted=deleted)
-        return self._patiently(lambda: self._commit_once(staged, text, author, at))
+        return self._patiently(lambda: self._commit_once(paths, staged, text, author, at, told))
 
     def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
         """Commit these files as the user's own work, under the user's name.
@@ -200,7 +230,7 @@ class History:
                 continue  # its deletion was staged
             mode, blob, _ = entry.partition("\t")[0].split(" ")
             staged = (("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"), "")
-            self._patiently(partial(self._commit_once, staged, f"{subject}\n", author, at))
+            self._patiently(partial(self._commit_once, [path], staged, f"{subject}\n", author, at))
         return self.commit(paths, subject, author=author, at=at)
 
     def log(self, path: str = "", *, since: str = "") -> list[Commit]:
@@ -208,13 +238,10 @@ class History:
         if not self.head():
             return []
         wanted = [f"{since}..HEAD" if since else "HEAD", "--", *([path] if path else [])]
-        fields = self._git("log", "-z", "--format=tformat:%H%x00%B", *wanted).split("\0")
-        return [
-            _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
-        ]
+        return self._logged(*wanted)
 
     def files(self, commits: Sequence[str]) -> dict[str, list[str]]:
-        """Paths each of these commits changed, against its first parent."""
+        """Paths each of these commits changed, against its first parent, or holds all the same."""
         listed = self._git(
             "diff-tree", "--stdin", "--root", "--name-only", "--no-renames", "-r", "-z",
             "-m", "--first-parent", given="".join(f"{commit}\n" for commit in commits),
@@ -226,10 +253,21 @@ class History:
                 current = field
             elif field:
                 found[current].append(field)
+        if empty := [commit for commit, paths in found.items() if not paths]:
+            told = "".join(f"{commit}\n" for commit in empty)
+            for commit in self._logged("--no-walk=unsorted", "--stdin", given=told):
+                if path := commit.trailers.get(_HOLDS):
+                    found[commit.sha].append(path)
         return found
 
     def before(self, commit: str) -> str:
-        """The commit that this one was made on, "" for the first."""
+        """The commit that this one was made on, "" for the first.
+
+        Of one that only tells of a file in a commit of somebody else's: what that was made on.
+        """
+        (this,) = self._logged("-1", commit)
+        if path := this.trailers.get(_HOLDS):
+            commit = self._git("log", "-1", "--format=%H", commit, "--", path).strip()
         return self._git("rev-parse", "--verify", "--quiet", f"{commit}^", fails_with="").strip()
 
     def contains(self, commit: str) -> bool:
@@ -238,10 +276,18 @@ class History:
         return base == commit
 
     def show(self, commit: str, path: str) -> str | None:
-        """A file's text as of a commit ("" = before the first), None where it was not there."""
+        """A file's text as of a commit ("" = before the first), None where it was not there.
+
+        As git would put it out: where it settles the line ends, a page may have had others.
+        """
         if not commit or not self._git("ls-tree", "-z", commit, "--", path):
             return None
-        return self._git("cat-file", "blob", f"{commit}:{path}")
+        return self._git("cat-file", "--filters", f"{commit}:{path}")
+
+    def holds(self, commit: str, path: str, content: str | None) -> bool:
+        """Whether the file is as committed there if this is its text, None for no file."""
+        blob = "" if content is None else self._hashed(path, content)
+        return self._blob(commit, path) == blob
 
     def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
         """The unified diff between two commits; "" for `old` is the time before the first."""
@@ -255,11 +301,7 @@ class History:
         """
         if not self.head():
             return []
-        wanted = ("--pickaxe-regex", f"-S{pattern}", "--")
-        fields = self._git("log", "--all", "-z", "--format=tformat:%H%x00%B", *wanted).split("\0")
-        return [
-            _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
-        ]
+        return self._logged("--all", "--pickaxe-regex", f"-S{pattern}", "--")
 
     def bundle(self, path: Path) -> bool:
         """Write all commits, branches and tags to one file; False before the first commit."""
@@ -273,7 +315,7 @@ class History:
 
         branch: the one that is checked out, "" for none.
         """
-        self.init()
+        self._init("--object-format=sha256" if len(head) == 64 else "--object-format=sha1")
         self._git("bundle", "verify", str(path))
         self._git("fetch", "--quiet", "--update-head-ok", str(path), "+refs/*:refs/*", "HEAD")
         if branch:
@@ -289,6 +331,19 @@ class History:
         return self._git_dir
 
     # -------------------------------------------------------------- inside
+
+    def _init(self, *options: str) -> None:
+        self._root.mkdir(parents=True, exist_ok=True)
+        if not (self._root / ".git").exists():
+            self._run(["init", "--quiet", "--template=", *options])
+
+    def _logged(self, *wanted: str, given: str = "") -> list[Commit]:
+        """What `git log` tells of with these arguments."""
+        told = self._git("log", "-z", "--format=tformat:%H%x00%B", *wanted, given=given)
+        fields = told.split("\0")
+        return [
+            _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
+        ]
 
     def _operation(self) -> str:
         """The merge or the like that is in progress, "" for none."""
@@ -313,16 +368,48 @@ class History:
             named = "".join(f"{path}\0" for path in paths)
             return ("update-index", "--add", "--remove", "-z", "--stdin"), named
         (path,) = paths
-        blob = self._git("hash-object", "-w", "--stdin", given=content).strip()
-        return ("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}"), ""
+        blob = self._hashed(path, content, "-w")
+        mode = self._git("ls-files", "--stage", "-z", "--", path).partition(" ")[0]
+        mode = mode if mode == "100755" else "100644"
+        return ("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"), ""
+
+    def _hashed(self, path: str, content: str, *options: str) -> str:
+        """The name of the blob that holds a file with this text."""
+        named = ("hash-object", *options, "--stdin", f"--path={path}")
+        return self._git(*named, given=content).strip()
+
+    def _blob(self, commit: str, path: str) -> str:
+        """The name of the blob that holds the file in this commit, "" for none."""
+        wanted = ("rev-parse", "--verify", "--quiet", f"{commit}:{path}")
+        return self._git(*wanted, fails_with="").strip()
+
+    def _stage_alike(
+        self, paths: Sequence[str], beside: Mapping[str, str], *, nothing: str
+    ) -> None:
+        """Have these files in the user's index as in the one beside it. nothing: the name of no
+        blob.
+
+        By name and blob: update-index of a file would pass over one marked assume-unchanged, and
+        take one marked skip-worktree for deleted.
+        """
+        listed = self._git("ls-files", "--stage", "-z", "--", *paths, env=beside).split("\0")
+        entries = [entry for entry in listed if entry]
+        there = {entry.partition("\t")[2] for entry in entries}
+        gone = [f"0 {nothing}\t{path}" for path in paths if path not in there]
+        lines = "".join(f"{line}\0" for line in [*gone, *entries])
+        self._git("update-index", "-z", "--index-info", given=lines)
 
     def _commit_once(
-        self, staged: tuple[tuple[str, ...], str], message: str, author: str, at: datetime | None
+        self,
+        paths: Sequence[str],
+        staged: tuple[tuple[str, ...], str],
+        message: str,
+        author: str,
+        at: datetime | None,
+        told: str = "",
     ) -> str:
+        """told: the message of a commit that changes nothing, "" for no such commit."""
         stage, named = staged
-        # The user's index first: killed after this, the page is staged as it will be committed;
-        # the other way round the index would silently hold the reversal of our commit.
-        self._git(*stage, given=named)
         own = self.git_dir() / "nightly-memory"
         own.mkdir(exist_ok=True)
         index = own / "index"
@@ -333,9 +420,14 @@ class History:
         self._git("read-tree", head or "--empty", env=beside)
         self._git(*stage, given=named, env=beside)
         tree = self._git("write-tree", env=beside).strip()
+        # The user's index before the commit: killed after this, the page is staged as it will be
+        # committed; else the index would silently hold the reversal of our commit.
+        self._stage_alike(paths, beside, nothing="0" * len(tree))
         index.unlink(missing_ok=True)
         if tree == tree_before:
-            return head
+            if not told or self._git("log", "-1", "--format=%B", head).strip() == told.strip():
+                return head
+            message = told
         parents = ["-p", head] if head else []
         sha = self._git(
             "commit-tree", tree, *parents, given=message, env=_identity(author, at)

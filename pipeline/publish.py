@@ -48,12 +48,14 @@ def publish(
 
     The user's own uncommitted edits of the page are committed first, as theirs. Raises
     ChangedUnderneath, with nothing written, when the page is not the one the text was made from,
-    or holds uncommitted edits and the config says to leave those alone; VaultFault when it cannot
-    be written, or the user has begun a merge or the like since the run began.
+    has conflicts, or holds uncommitted edits and the config says to leave those alone; VaultFault
+    when it cannot be written, or the user has begun a merge or the like since the run began.
     """
     press.history.refuse_if_unfit()
     if press.vault.hash(file.path) != file.before_hash:
         raise ChangedUnderneath(f"{file.path} was edited meanwhile")
+    if reason := press.history.away(file.path):
+        raise ChangedUnderneath(f"{file.path} {reason}")
     if press.history.is_dirty(file.path):
         if not press.commit_user_edits:
             raise ChangedUnderneath(f"{file.path} has uncommitted edits of yours")
@@ -164,6 +166,6 @@ def _committed(press: Press, intent: Intent) -> str:
     for commit in press.history.log(path):
         alike = commit.subject == flat(intent.subject) and commit.trailers == trailers
         # a run can publish a page twice under the same words, as two entries on one Talk page
-        if alike and press.history.show(commit.sha, path) == content:
+        if alike and press.history.holds(commit.sha, path, content):
             return commit.sha
     return ""

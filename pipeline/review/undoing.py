@@ -172,8 +172,8 @@ def _undo_page(
     text: str | None = current
     for write in writes:
         sha = write.commit.sha
-        after = press.history.show(sha, path)
-        before = press.history.show(press.history.before(sha), path)
+        after = _ended_as(current, press.history.show(sha, path))
+        before = _ended_as(current, press.history.show(press.history.before(sha), path))
         if text == after:
             text = before
         elif (text := without(text or "", after or "", before or "")) is None:
@@ -198,6 +198,19 @@ def _undo_page(
     except ChangedUnderneath as error:
         return Undone(path, "kept", str(error))
     return Undone(path, "deleted" if text is None else "restored")
+
+
+def _ended_as(page: str, text: str | None) -> str | None:
+    """The text with the line ends of the page: git may be told to keep and put out others."""
+    if text is None or "\n" not in page or _has_crlf(page) == _has_crlf(text):
+        return text
+    bare = text.replace("\r\n", "\n")
+    return bare.replace("\n", "\r\n") if _has_crlf(page) else bare
+
+
+def _has_crlf(text: str) -> bool:
+    """Whether every line ends as on Windows."""
+    return text.count("\r\n") == text.count("\n") > 0
 
 
 def _place_now(path: str, writes: Sequence[_Write], reviewer: Reviewer) -> str:

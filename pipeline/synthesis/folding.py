@@ -203,7 +203,8 @@ def _today(desk: Desk) -> str:
 def _article_of(bucket: Bucket, desk: Desk) -> tuple[str, str]:
     """Stem and title of the bucket's article: its own, the page of that title, or one to be made.
 
-    Raises ArticleGone when it had one and the user has deleted or emptied it.
+    Raises ArticleGone when it had one and the user has deleted or emptied it; VaultFault when that
+    cannot be told.
     """
     if bucket.article and (desk.vault.read(bucket.article) or "").strip():
         entry = next(e for e in desk.vault.catalog() if e.stem == bucket.article)
@@ -213,14 +214,27 @@ def _article_of(bucket: Bucket, desk: Desk) -> tuple[str, str]:
         if named and (desk.vault.read(entry.stem) or "").strip():
             return entry.stem, entry.title
     if bucket.article:
-        last = desk.store.ledger.last_commit(bucket.article)
-        if last and not desk.history.contains(last):
-            raise VaultFault(
-                f"the article {bucket.article!r} is not on the branch that is checked out",
-                mend="check out the branch that has it; its news wait until then",
-            )
+        _refuse_if_elsewhere(bucket.article, desk)
         raise ArticleGone(f"you deleted the article {bucket.article!r}")
     return desk.vault.stem_for(bucket.name, desk.vault.stems()), bucket.name
+
+
+def _refuse_if_elsewhere(article: str, desk: Desk) -> None:
+    """Raise VaultFault if an article that is not there need not have been deleted."""
+    path, last = desk.vault.article_path(article), desk.store.ledger.last_commit(article)
+    was = desk.history.files([last])[last] if last and desk.history.contains(last) else ()
+    for page in {path, *was}:
+        if reason := desk.history.away(page):
+            raise VaultFault(
+                f"{page} {reason}",
+                mend="its news wait until it is there: see `git sparse-checkout` or `git status`",
+            )
+    # a history that was rewritten, as by a rebase, has the page in other commits
+    if last and not was and not desk.history.log(path):
+        raise VaultFault(
+            f"the article {article!r} is not on the branch that is checked out",
+            mend="check out the branch that has it; its news wait until then",
+        )
 
 
 def _evidenced(chunk: Chunk, claim: Claim, desk: Desk) -> Evidenced:

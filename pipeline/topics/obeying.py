@@ -109,7 +109,7 @@ def _ends_with_a_join(press: Press) -> bool:
     last = next(iter(press.history.log(PAGE)), None)
     if last is None or _JOINED not in last.trailers:
         return False
-    return press.history.show(last.sha, PAGE) == _text(press)
+    return press.history.holds(last.sha, PAGE, _text(press))
 
 
 def _follow(
