@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.entries import Entries
 from pipeline.errors import VaultFault
+from pipeline.evicted import is_evicted, refuse_evicted, stood_for
 from pipeline.exchange import exchange
 from pipeline.links import ArticleEntry
 from pipeline.markdown import Kind, list_items, parse
@@ -94,6 +95,7 @@ class Vault:
         try:
             return _sha(self._inside(path).read_bytes())
         except FileNotFoundError:
+            refuse_evicted(self._root / path)
             return ""
         except OSError as error:
             raise VaultFault(f"cannot read {self._root / path}: {error.strerror}") from error
@@ -197,7 +199,7 @@ class Vault:
             (self._root / name).mkdir(parents=True, exist_ok=True)
         for place, source in _seeds(shipped).items():
             target = self._root / place
-            if not target.exists():
+            if not target.exists() and not is_evicted(target):
                 target.write_bytes(source.read_bytes())
                 made.append(target)
         return made
@@ -238,6 +240,7 @@ class Vault:
         try:
             return path.read_bytes().decode("utf-8")
         except FileNotFoundError:
+            refuse_evicted(path)
             return None
         except UnicodeDecodeError as error:
             raise VaultFault(
@@ -344,13 +347,16 @@ def _cut(name: str, size: int) -> str:
 def _pages(folder: str, under: str) -> Iterator[str]:
     """Paths of the pages in a folder and those below it, each with `under` before it.
 
-    Hidden ones are left out, and a link to a folder is not followed. Raises VaultFault for a
+    Hidden ones are left out, and a link to a folder is not followed. One that iCloud has taken
+    off the disk is told all the same: whoever reads it is told where it is. Raises VaultFault for a
     folder that cannot be listed: its articles would look as if the user had deleted them.
     """
     below = []
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
+                if (evicted := stood_for(entry.name)).endswith(".md"):
+                    yield under + evicted
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):
