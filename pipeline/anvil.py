@@ -10,10 +10,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from pipeline.errors import MemoryFault
-from pipeline.project.call import Call, Command
+from pipeline.project.call import Answer, Call, Command
 from pipeline.project.commands import COMMANDS
 from pipeline.project.printing import show
 
@@ -42,18 +41,35 @@ def run(arguments: list[str]) -> int:
         return 2
     values = vars(parser(command).parse_args(arguments[1:]))
     wants_json = values.pop("json")
-    call = Call(values, Path.cwd(), os.environ, Path.home())
     try:
-        answer = command.carry_out(call)
-    except MemoryFault as fault:
+        answer = command.carry_out(Call.here(values))
+        _hand_over(answer, as_json=wants_json)
+    except Exception as error:
+        from pipeline.refusals import last_words
+
+        fault = last_words(error)
+        if fault is None:
+            raise
         sys.stderr.write(f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else ""))
         return fault.exit_code
-    try:
-        show(answer, as_json=wants_json)
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads it has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _hand_over(answer: Answer, *, as_json: bool) -> None:
+    """Print the answer. Raises MemoryFault where it cannot be written, as on a full disk."""
+    if sys.stdout is None:  # whoever started us closed it
+        return
+    try:
+        show(answer, as_json=as_json)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python tries what is left once more when it ends, and would exit with 120
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # else whoever reads it has seen enough
+            raise MemoryFault(
+                f"what the command prints cannot be written: {error.strerror}",
+                mend="all else is done: free some space, or send its output elsewhere",
+            ) from error
 
 
 def parser(command: Command) -> argparse.ArgumentParser:

@@ -19,6 +19,7 @@ from typing import Any
 
 import zstandard
 
+from pipeline import ordinary
 from pipeline.errors import StoreFault
 from pipeline.records import Action, Conversation, Message, Role
 
@@ -78,7 +79,10 @@ class Archive:
         if not paths:
             raise StoreFault(f"conversation {conv!r} is not in the archive {self.root}")
         try:
-            with zstandard.open(paths[0], "rt", encoding="utf-8", newline="\n") as file:
+            with (
+                ordinary.opened(paths[0]) as packed,
+                zstandard.open(packed, "rt", encoding="utf-8", newline="\n") as file,
+            ):
                 header, *lines = (json.loads(line) for line in file)
             return _conversation(header), [_message(line, conv) for line in lines]
         except (OSError, ValueError, LookupError, TypeError, zstandard.ZstdError) as error:

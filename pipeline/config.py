@@ -11,7 +11,6 @@ import json
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from difflib import SequenceMatcher
@@ -29,6 +28,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from pipeline import ordinary
 from pipeline.errors import ConfigFault
 from pipeline.policy import Count
 from pipeline.tables import (
@@ -51,7 +51,13 @@ FILE_VARIABLE = "MEMORY_CONFIG"
 def config_path() -> Path:
     """The configuration file, whether it exists or not: $MEMORY_CONFIG, or the XDG place."""
     if named := os.environ.get(FILE_VARIABLE):
-        return Path(named).expanduser().absolute()
+        try:
+            return Path(named).expanduser().absolute()
+        except (OSError, RuntimeError) as error:
+            raise ConfigFault(
+                f"{FILE_VARIABLE} is {named!r}, which leads to no folder",
+                mend="give the whole path of the configuration file",
+            ) from error
     return xdg("XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
@@ -228,17 +234,21 @@ def load_config(**overrides: Any) -> Config:
     path = config_path()
     _refuse_unknown_variables()
     try:
+        _refuse_other_than_file(path)
         return Config(**flags)
     except ValidationError as error:
         raise _explained(error.errors()[0], path, flags) from error
     except SettingsError as error:
         raise _unreadable_variable(error) from error
-    except tomllib.TOMLDecodeError as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigFault(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}",
+            mend="make it a readable text file in UTF-8, or move it aside",
+        ) from error
+    except (ValueError, RecursionError) as error:  # of a number with too many digits, too
         raise ConfigFault(
             f"{path} is not TOML: {error}", mend="mend the line it names, or move the file aside"
         ) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigFault(f"{path} cannot be read: {error}") from error
 
 
 def remember(key: str, value: str | int) -> None:
@@ -282,6 +292,12 @@ def variable(key: str) -> str:
 
 
 # ------------------------------------------------------------------ saying what is wrong
+
+
+def _refuse_other_than_file(path: Path) -> None:
+    """Raise OSError for what is no file, or a link to nothing: it would pass for no settings."""
+    if os.path.lexists(path):
+        ordinary.opened(path).close()
 
 
 def _nearest(key: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipeline import ordinary
 from pipeline.sources import Source
 from pipeline.store import Store
 from pipeline.store.times import to_text
@@ -50,7 +51,7 @@ def inventory(sources: Sequence[Source], store: Store | None, home: Path) -> lis
         found.append(
             Inventory(
                 source=source.name,
-                locations=tuple((str(root), root.exists()) for root in source.roots),
+                locations=tuple((str(root), _is_there(root)) for root in source.roots),
                 sessions=len(paths),
                 read=read,
                 failed=failed,
@@ -84,11 +85,18 @@ def _stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
+def _is_there(root: Path) -> bool:
+    try:
+        return root.exists()
+    except OSError:  # nobody may look
+        return False
+
+
 def days_kept(environ: Mapping[str, str], home: Path) -> int:
     """After how many days Claude Code deletes a transcript; 0 or less: it writes none."""
     folder = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude").expanduser()
     try:
-        said = json.loads((folder / "settings.json").read_text("utf-8"))
+        said = json.loads(ordinary.content(folder / "settings.json"))
         return min(int(said.get("cleanupPeriodDays", _DAYS_KEPT)), _FOR_EVER)
     except (OSError, ValueError, TypeError, AttributeError, OverflowError):
         return _DAYS_KEPT  # no settings of the user's: the program's own default holds

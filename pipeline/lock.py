@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 import psutil
 
+from pipeline import ordinary
 from pipeline.errors import BusyFault, StoreFault
+
+_LAST_PID = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,14 @@ def one_run(path: Path) -> Iterator[Holder | None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # not truncated on open: the holder has to stay readable for whoever comes second
-        file = path.open("a+", encoding="utf-8")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o666)
     except OSError as error:
         raise _unwritable(path, error) from error
-    with file:
+    with cast(BinaryIO, os.fdopen(descriptor, "r+b", buffering=0)) as file:
+        try:
+            ordinary.refuse_other(descriptor, path)
+        except OSError as error:
+            raise _unwritable(path, error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -73,7 +80,7 @@ def one_run(path: Path) -> Iterator[Holder | None]:
 def holder(path: Path) -> Holder | None:
     """Who holds the lock now, if anyone. Takes no lock itself: a run that begins must get it."""
     try:
-        with path.open("r", encoding="utf-8") as file:
+        with ordinary.opened(path) as file:
             found = _written(file)
     except OSError:
         return None
@@ -87,17 +94,20 @@ def _unwritable(path: Path, error: OSError) -> StoreFault:
     )
 
 
-def _written(file: IO[str]) -> Holder | None:
+def _written(file: BinaryIO) -> Holder | None:
+    """Who stands in the file; None for nobody, and for what no run wrote there."""
     file.seek(0)
     try:
         said = json.loads(file.read())
-        return Holder(int(said["pid"]), float(said["started"]))
-    except (ValueError, TypeError, KeyError):
+        found = Holder(int(said["pid"]), float(said["started"]))
+        str(found)  # a time outside the calendar cannot be told
+    except (ValueError, TypeError, KeyError, OverflowError, OSError):
         return None
+    return found if 0 < found.pid <= _LAST_PID else None
 
 
-def _write(file: IO[str], text: str) -> None:
+def _write(file: BinaryIO, text: str) -> None:
     file.truncate(0)
-    # past the buffer, which on a full disk would refuse once more when the file is closed
+    # past any buffer, which on a full disk would refuse once more when the file is closed
     os.write(file.fileno(), text.encode())
     os.fsync(file.fileno())

@@ -33,6 +33,7 @@ from string import Template
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from pipeline import ordinary
 from pipeline.errors import ConfigFault
 from pipeline.models import Grammar
 from pipeline.shortening import Way
@@ -156,7 +157,8 @@ def _load(
 
 def _read(file: Traversable) -> str:
     try:
-        return file.read_text(encoding="utf-8").replace("\r\n", "\n").removeprefix("\ufeff")
+        raw = ordinary.content(file) if isinstance(file, Path) else file.read_bytes()
+        return raw.decode("utf-8").replace("\r\n", "\n").removeprefix("\ufeff")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigFault(f"{file} cannot be read: {error}", mend="Save it as UTF-8.") from error
 

@@ -6,6 +6,7 @@ Such a fault ends the run. Counted as each job's own failure it would park them 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 
 from pipeline import sqlite
@@ -57,6 +58,24 @@ def ending(error: BaseException) -> MemoryFault | None:
         for words, number in _IN_WORDS.items():
             if words in str(error):
                 return VaultFault(str(error), mend=_OF_THE_SYSTEM[number])
+    return None
+
+
+def last_words(error: BaseException) -> MemoryFault | None:
+    """The fault that ends a command: `ending`, or what the system refuses it alone.
+
+    None for what nobody foresaw, which is told with the place in the code where it was raised.
+    """
+    if isinstance(error, MemoryFault):
+        return error
+    if fault := ending(error):
+        return fault
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.filename:
+            return MemoryFault(
+                f"{cause.strerror}: {os.fsdecode(cause.filename)}",
+                mend="check what stands there, and the permissions of it and of its folders",
+            )
     return None
 
 

@@ -41,9 +41,12 @@ def repository(top: Path) -> Repository | None:
     pointer = text_of(git) if is_file(git) else ""
     if not pointer.startswith(_POINTER):
         return None
-    actual = (top / pointer.removeprefix(_POINTER).strip()).resolve()
-    common = text_of(actual / "commondir").strip()
-    return Repository(top, actual, (actual / common).resolve() if common else actual)
+    try:
+        actual = (top / pointer.removeprefix(_POINTER).strip()).resolve()
+        common = text_of(actual / "commondir").strip()
+        return Repository(top, actual, (actual / common).resolve() if common else actual)
+    except (OSError, ValueError, RuntimeError):  # no path, or links in a circle
+        return None
 
 
 def copy(top: Path, target: Path) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
-from pipeline import hours
+from pipeline import hours, ordinary
 from pipeline.errors import StoreFault
 from pipeline.sqlite import reading
 
@@ -83,7 +83,7 @@ def scheduled(environ: Mapping[str, str], home: Path) -> tuple[time, datetime] |
     for place in _JOBS:
         path = Path(place.format(home=home, config=config))
         try:
-            found = _AT.search(path.read_text("utf-8", "replace"))
+            found = _AT.search(ordinary.content(path).decode("utf-8", "replace"))
             if found:
                 since = datetime.fromtimestamp(path.stat().st_mtime, UTC)
                 return time(int(found[1]), int(found[2])), since
@@ -127,7 +127,7 @@ def silence(
 def _at_work(lock: Path) -> bool:
     """Whether the process in the lock file is there; that number may be another's by now."""
     try:
-        os.kill(int(json.loads(lock.read_text("utf-8"))["pid"]), 0)
+        os.kill(int(json.loads(ordinary.content(lock))["pid"]), 0)
     except PermissionError:
         return True
     except (OSError, OverflowError, ValueError, TypeError, KeyError):

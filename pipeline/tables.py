@@ -51,6 +51,8 @@ def _expanded(value: Any) -> Any:
 
 
 def _absolute(path: Path) -> Path:
+    if "\0" in str(path):
+        raise ValueError("must not hold a NUL")
     # a scheduled run starts in another folder than the user's shell did
     if not path.is_absolute():
         raise ValueError("must be an absolute path or begin with ~")

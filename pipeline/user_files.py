@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
+from pipeline import ordinary
 from pipeline.errors import ConfigFault
 
 
@@ -24,7 +25,7 @@ class FileChange:
 def text_of(path: Path) -> str | None:
     """The file's text, None where there is none. Raises ConfigFault for one that is no text."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return ordinary.content(path).decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
+from pipeline import ordinary
 from pipeline.entries import Entries
 from pipeline.errors import VaultFault
 from pipeline.evicted import is_evicted, refuse_evicted, stood_for
@@ -17,7 +18,7 @@ from pipeline.exchange import exchange
 from pipeline.links import ArticleEntry
 from pipeline.markdown import Kind, list_items, parse
 from pipeline.prose import flat, plain
-from pipeline.repository import repository
+from pipeline.repository import is_file, repository
 from pipeline.resources import folder
 from pipeline.store.derived import Derived
 from pipeline.surgery import apply
@@ -54,7 +55,7 @@ class Vault:
         if not stem or stem.startswith(".") or re.search(r"[/\\\0]", stem):
             raise VaultFault(f"{stem!r} cannot be the name of an article")
         path = f"{_ARTICLES}/{stem}.md"
-        return path if (self._root / path).is_file() else self._articles().get(stem, path)
+        return path if is_file(self._root / path) else self._articles().get(stem, path)
 
     def stems(self) -> tuple[str, ...]:
         """The stems of all articles, subfolders included, sorted."""
@@ -93,7 +94,7 @@ class Vault:
     def hash(self, path: str) -> str:
         """sha256 hex of the file's bytes, "" when there is none."""
         try:
-            return _sha(self._inside(path).read_bytes())
+            return _sha(ordinary.content(self._inside(path)))
         except FileNotFoundError:
             refuse_evicted(self._root / path)
             return ""
@@ -167,7 +168,7 @@ class Vault:
     def missing_meta(self) -> list[str]:
         """Names of Meta pages the vault lacks, so that the shipped ones stand in for them."""
         places = [place for place in _seeds(folder("vault_meta")) if place.startswith(f"{_META}/")]
-        return [PurePosixPath(p).name for p in places if not (self._root / p).is_file()]
+        return [PurePosixPath(p).name for p in places if not is_file(self._root / p)]
 
     def talk(self, stem: str, entries: Sequence[str]) -> tuple[str, str, str]:
         """Path of the article's Talk page, its text, and its text with the entries it lacks.
@@ -195,13 +196,19 @@ class Vault:
     def seed(self, shipped: Traversable) -> list[Path]:
         """Make the folders and every shipped page the vault lacks; return the files made."""
         made = []
-        for name in (_ARTICLES, _TALK, _META):
-            (self._root / name).mkdir(parents=True, exist_ok=True)
-        for place, source in _seeds(shipped).items():
-            target = self._root / place
-            if not target.exists() and not is_evicted(target):
-                target.write_bytes(source.read_bytes())
-                made.append(target)
+        try:
+            for name in (_ARTICLES, _TALK, _META):
+                (self._root / name).mkdir(parents=True, exist_ok=True)
+            for place, source in _seeds(shipped).items():
+                target = self._root / place
+                if not os.path.lexists(target) and not is_evicted(target):
+                    target.write_bytes(source.read_bytes())
+                    made.append(target)
+        except OSError as error:
+            raise VaultFault(
+                f"cannot make {error.filename or self._root}: {error.strerror}",
+                mend="check what stands there, its permissions and the free space",
+            ) from error
         return made
 
     # -------------------------------------------------------------- inside
@@ -209,8 +216,11 @@ class Vault:
     def _articles(self) -> dict[str, str]:
         """Stem → path. Of two files with one name, the one nearer to the top counts."""
         top = self._root / _ARTICLES
-        if not top.is_dir():
-            return {}
+        try:
+            if not top.is_dir():
+                return {}
+        except OSError as error:  # its articles would look as if the user had deleted them
+            raise _unlisted(str(top), error) from error
         self._inside(f"{_ARTICLES}/any.md")
         found: dict[str, str] = {}
         paths = _pages(str(top), f"{_ARTICLES}/")
@@ -223,14 +233,20 @@ class Vault:
         """The file, certainly in articles/, Talk/ or Meta/ of this vault and no link elsewhere."""
         parts = PurePosixPath(path).parts
         target = self._root / path
-        home = self._root.resolve()
+        home = Path(os.path.realpath(self._root))  # of links in a circle too, as no `resolve`
         fits = len(parts) > 1 and parts[0] in (_ARTICLES, _TALK, _META) and ".." not in parts
-        if not fits or not target.parent.resolve().is_relative_to(home / parts[0]):
+        if not fits or not Path(os.path.realpath(target.parent)).is_relative_to(home / parts[0]):
             raise VaultFault(
                 f"{target} is outside the vault's pages",
                 mend=f"a folder of {self._root} may be a link to elsewhere: put a real one there",
             )
-        if target.is_symlink():
+        try:
+            linked = target.is_symlink()
+        except OSError as error:
+            raise VaultFault(
+                f"cannot read {target}: {error.strerror}", mend="check its folder's permissions"
+            ) from error
+        if linked:
             raise VaultFault(
                 f"{target} is a link", mend="put the page itself in its place, or move it away"
             )
@@ -238,7 +254,7 @@ class Vault:
 
     def _text(self, path: Path) -> str | None:
         try:
-            return path.read_bytes().decode("utf-8")
+            return ordinary.content(path).decode("utf-8")
         except FileNotFoundError:
             refuse_evicted(path)
             return None
@@ -366,11 +382,15 @@ def _pages(folder: str, under: str) -> Iterator[str]:
     except FileNotFoundError:  # gone since it was seen
         return
     except OSError as error:
-        raise VaultFault(
-            f"cannot list {folder}: {error.strerror}", mend="check the folder's permissions"
-        ) from error
+        raise _unlisted(folder, error) from error
     for entry in below:
         yield from _pages(entry.path, f"{under}{entry.name}/")
+
+
+def _unlisted(folder: str, error: OSError) -> VaultFault:
+    return VaultFault(
+        f"cannot list {folder}: {error.strerror}", mend="check the folder's permissions"
+    )
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

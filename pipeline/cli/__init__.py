@@ -31,8 +31,7 @@ from pipeline.cli import (
     settings,
     sources,
 )
-from pipeline.cli.printing import err, out
-from pipeline.errors import MemoryFault
+from pipeline.cli.printing import err, hand_over, out
 
 app = typer.Typer(
     name="memory",
@@ -53,12 +52,15 @@ def main() -> None:
     if debug:
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
     try:
-        app()
+        try:
+            app()
+        finally:
+            hand_over()
     except Exception as error:
-        from pipeline.refusals import ending
+        from pipeline.refusals import last_words
 
         # what the system refuses, as a locked store or a full disk, wherever it was met
-        fault = error if isinstance(error, MemoryFault) else ending(error)
+        fault = last_words(error)
         if debug or fault is None:
             raise
         err.print(f"memory: {fault}", markup=False, highlight=False, style="bold red")

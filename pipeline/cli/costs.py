@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.printing import JsonOption, out, print_json, say
+from pipeline.cli.printing import JsonOption, print_json, say, show
 
 if TYPE_CHECKING:
     from pipeline.stats import Bill
@@ -85,7 +85,7 @@ def _print_costs(whole: Bill) -> None:
             f"{cost.cut:,}" if cost.cut else "",
             f"{cost.seconds:,.1f}",
         )
-    out.print(table)
+    show(table)
 
 
 def _print_sums(sums: dict[str, Any], runs: int) -> None:
@@ -128,11 +128,11 @@ def _print_bars(found: Sequence[Bill]) -> None:
         sums = summed(bill)
         numbers = (f"{sums['prompt_tokens']:,}", f"{sums['output_tokens']:,}")
         table.add_row(bill.run, bill.status, *numbers, f"{sums['seconds']:,.1f}", bar)
-    out.print(table)
+    show(table)
     legend = Text()
     for number, stage in enumerate(stages):
         legend.append("█ ", style=_COLOURS[number % len(_COLOURS)]).append(f"{stage}  ")
-    out.print(legend)
+    show(legend)
 
 
 def _draw(found: Sequence[Bill], path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.printing import JsonOption, err, out, print_json, say, warn
+from pipeline.cli.printing import JsonOption, err, print_json, say, show, warn
 
 app = typer.Typer(help="The models: list, fetch, find and check them.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def model_list(as_json: JsonOption = False) -> None:
             row.licence,
             "yes" if row.fetched else "",
         )
-    out.print(table)
+    show(table)
 
 
 @app.command("fetch")

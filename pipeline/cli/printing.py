@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
+
+from pipeline.errors import MemoryFault
 
 out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
@@ -22,12 +24,23 @@ VaultOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
+class Unheard(MemoryFault):
+    """What a command prints cannot be written."""
+
+
 def say(line: str) -> None:
     """A line as it is, whatever is in it; to a file or a pipe to the byte, as a patch must be."""
-    if out.is_terminal:
-        out.print(line, markup=False, highlight=False, emoji=False)
-    else:
-        sys.stdout.write(f"{line}\n")
+    with _heard():
+        if out.is_terminal:
+            out.print(line, markup=False, highlight=False, emoji=False)
+        else:
+            sys.stdout.write(f"{line}\n")
+
+
+def show(what: RenderableType) -> None:
+    """A table, or what else is drawn."""
+    with _heard():
+        out.print(what)
 
 
 def warn(line: str) -> None:
@@ -44,14 +57,42 @@ def unheard() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except OSError:
-        # Python tries what is left once more when it ends, and would exit with 120
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, Unheard):
+        _into_nowhere()
+
+
+def hand_over() -> None:
+    """Write out what was printed and still waits. Raises Unheard."""
+    with _heard():
+        sys.stdout.flush()
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    """Print in the block; a reader that went away has seen enough, and the command goes on.
+
+    Raises Unheard where what is printed cannot be written, as on a full disk: the reader lacks it.
+    """
+    try:
+        yield
+    except OSError as error:
+        _into_nowhere()
+        if not isinstance(error, BrokenPipeError):
+            raise Unheard(
+                f"what the command prints cannot be written: {error.strerror}",
+                mend="free some space, or send its output elsewhere",
+            ) from error
+
+
+def _into_nowhere() -> None:
+    # Python tries what is left once more when it ends, and would exit with 120
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:
     """One line of JSON, in ASCII, whatever the terminal can show."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=True) + "\n")
+    with _heard():
+        sys.stdout.write(json.dumps(value, ensure_ascii=True) + "\n")
 
 
 def print_diff(diff: str) -> None:
@@ -63,4 +104,4 @@ def print_diff(diff: str) -> None:
         return
     from rich.syntax import Syntax
 
-    out.print(Syntax(diff.rstrip("\n"), "diff", background_color="default"))
+    show(Syntax(diff.rstrip("\n"), "diff", background_color="default"))

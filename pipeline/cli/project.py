@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable
 from keyword import iskeyword
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -36,7 +34,7 @@ def _function(command: Command) -> Callable[..., None]:
 
     def function(as_json: bool, **values: Any) -> None:
         given = {name.removesuffix("_"): value for name, value in values.items()}
-        call = Call(given, Path.cwd(), os.environ, Path.home())
+        call = Call.here(given)
         show(command.carry_out(call), as_json=as_json)
 
     parameters = [_parameter(flag) for flag in command.flags]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.cli.printing import JsonOption, out, print_json, say
+from pipeline.cli.printing import JsonOption, print_json, say, show
 
 if TYPE_CHECKING:
     from pipeline.prompt_files import Prompt
@@ -44,7 +44,7 @@ def prompts_list(as_json: JsonOption = False) -> None:
             row["digest"],
             row["file"] if row["own"] else "shipped",
         )
-    out.print(table)
+    show(table)
 
 
 @app.command("show")

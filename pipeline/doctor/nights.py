@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from statistics import median
 
+from pipeline import ordinary
 from pipeline.doctor.checks import Machine, Verdict, counted, fail, ok, warn
 from pipeline.silence import missed
 
@@ -85,7 +86,11 @@ def locked(machine: Machine) -> Verdict:
                 f"if it does nothing any more, end it: kill {holder.pid}",
             )
         return ok(f"a run is at work ({holder})")
-    if path.exists() and path.read_text("utf-8", "replace").strip():
+    try:
+        left = ordinary.content(path) if path.exists() else b""
+    except OSError as error:
+        return fail(f"{path} cannot be read: {error.strerror}", f"delete it: rm -r {path}")
+    if left.strip():
         return warn(
             "a run, or another command that holds the lock, was killed",
             "nothing is lost: the next `memory synthesize` goes on",

@@ -100,8 +100,12 @@ def check_files(folder: Path) -> list[str]:
     manifest = folder / MANIFEST
     if not manifest.is_file():
         return [f"{folder} has no {MANIFEST}: its files cannot be checked"]
+    try:
+        files = dict(json.loads(manifest.read_bytes())["files"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        return [f"{manifest} cannot be read: {error}"]
     wrong = []
-    for name, expected in json.loads(manifest.read_text(encoding="utf-8"))["files"].items():
+    for name, expected in files.items():
         file = folder / name
         if not file.is_file():
             wrong.append(f"{name} is missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -70,6 +71,19 @@ class Call:
         self.environ = environ
         self.home = home
         self.clock = clock
+
+    @classmethod
+    def here(cls, values: Mapping[str, Any]) -> Call:
+        """A call in the folder and for the user of this process. Raises ConfigFault for neither."""
+        try:
+            return cls(values, Path.cwd(), os.environ, Path.home())
+        except OSError as error:
+            raise ConfigFault(
+                f"the folder that this was called in cannot be used: {error.strerror}",
+                mend="go to a folder that is there",
+            ) from error
+        except RuntimeError as error:
+            raise ConfigFault("no home folder can be found", mend="set HOME") from error
 
     def __getitem__(self, key: str) -> Any:
         return self.values.get(key)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline import ordinary
 from pipeline.errors import SourceFault, StoreFault
 from pipeline.project import place, times
 from pipeline.sqlite import reading
@@ -29,7 +30,7 @@ def default_database(environ: Mapping[str, str], home: Path) -> Path:
     folder = environ.get("CLAUDE_MEM_DATA_DIR")
     if not folder:
         try:
-            settings = json.loads((home / ".claude-mem" / "settings.json").read_text("utf-8"))
+            settings = json.loads(ordinary.content(home / ".claude-mem" / "settings.json"))
             env = settings.get("env", settings)
             folder = env.get("CLAUDE_MEM_DATA_DIR")
         except (OSError, ValueError, AttributeError):

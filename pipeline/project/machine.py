@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline import ordinary
+from pipeline.errors import StoreFault
 from pipeline.project.place import user_path
 
 _APP = "nightly-memory"
@@ -70,22 +72,32 @@ def settings(environ: Mapping[str, str], home: Path) -> Settings:
 
 
 def register(data_dir: Path, database: Path) -> bool:
-    """Have the nightly run read this store; True if it did not yet."""
+    """Have the nightly run read this store; True if it did not yet.
+
+    Raises StoreFault where the list of stores cannot be written.
+    """
     if database in registered(data_dir):
         return False
-    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (data_dir / _REGISTER).open("a", encoding="utf-8") as file:
-        file.write(f"{database}\n")
+    there = data_dir / _REGISTER
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with there.open("a", encoding="utf-8") as file:
+            file.write(f"{database}\n")
+    except OSError as error:
+        raise StoreFault(
+            f"the nightly run does not read this project: cannot write {there}: {error.strerror}",
+            mend="check that folder's permissions and free space, then repeat `anvil-memory init`",
+        ) from error
     return True
 
 
 def registered(data_dir: Path) -> list[Path]:
     """The stores that `init` made on this machine, each once; they need not be there any more."""
     try:
-        text = (data_dir / _REGISTER).read_text("utf-8", errors="replace")
+        text = ordinary.content(data_dir / _REGISTER).decode("utf-8", errors="replace")
     except OSError:
         return []
-    return [Path(line) for line in dict.fromkeys(text.splitlines()) if line]
+    return [Path(line) for line in dict.fromkeys(text.splitlines()) if line and "\0" not in line]
 
 
 # ------------------------------------------------------------------ reading settings
@@ -99,7 +111,7 @@ def _file(environ: Mapping[str, str], home: Path, ignored: list[str]) -> dict[st
         else _xdg("XDG_CONFIG_HOME", environ, home / ".config") / "config.toml"
     )
     try:
-        text = path.read_text("utf-8")
+        text = ordinary.content(path).decode("utf-8")
     except FileNotFoundError:  # then what reads it need not be loaded
         return {}
     except (OSError, ValueError) as error:
@@ -109,7 +121,7 @@ def _file(environ: Mapping[str, str], home: Path, ignored: list[str]) -> dict[st
 
     try:
         return tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         ignored.append(f"{path}: {error}")
         return {}
 
@@ -130,9 +142,9 @@ def _folder(
     if value is None:
         return None
     if isinstance(value, str):
-        if value == "~" or value.startswith("~/"):
+        if (value == "~" or value.startswith("~/")) and "\0" not in value:
             return home / value[2:]
-        if Path(value).is_absolute():
+        if Path(value).is_absolute() and "\0" not in value:
             return Path(value)
     ignored.append(f"{key}: {value!r} is no absolute path")
     return None

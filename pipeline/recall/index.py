@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline import ordinary
 from pipeline.errors import VaultFault
 from pipeline.recall.listing import Pages, Stamp, day_of, is_settled, listed, looked, stamp_of
 from pipeline.recall.terms import spaced
@@ -201,7 +202,7 @@ class SectionIndex:
         if kept is not None and is_settled(stamp) and kept[0] == json.dumps(stamp):
             return [str(one) for one in json.loads(kept[1])]
         try:
-            text = path.read_bytes().decode("utf-8")
+            text = ordinary.content(path).decode("utf-8")
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, UnicodeDecodeError) as error:  # nobody knows then what must not be told
@@ -239,7 +240,7 @@ class SectionIndex:
         touched: list[tuple[str, str]] = []
         for path, (stem, stamp) in changed.items():
             try:
-                content = (self._root / path).read_bytes()
+                content = ordinary.content(self._root / path)
                 content.decode("utf-8")
             except (OSError, UnicodeDecodeError):  # whoever reads this very page is told
                 gone = gone | ({path} & known.keys())

@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from pipeline import ordinary
 from pipeline.errors import MemoryFault
 
 # Schedulers refuse files that others may change; they need not be secret.
@@ -33,7 +34,7 @@ def replace_file(path: Path, content: bytes) -> None:
 def bytes_of(path: Path) -> bytes | None:
     """What a file holds; None if it is not there or cannot be read."""
     try:
-        return path.read_bytes()
+        return ordinary.content(path)
     except OSError:
         return None
 

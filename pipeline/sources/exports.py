@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pipeline.errors import SourceFault
+from pipeline.ordinary import opened
 from pipeline.records import BadLine, Session
-from pipeline.sources.jsonl import find, open_file, room_of
+from pipeline.sources.jsonl import find, room_of
 
 SUFFIXES = (".json", ".zip")
 _FIRST_LOOK = 1024 * 1024  # characters
@@ -123,7 +124,7 @@ def discover(roots: Sequence[Path]) -> list[Path]:
 
 def _parts(path: Path) -> Iterator[Any]:
     """The text streams of the file: of a zip its conversations.json, in several parts if large."""
-    with open_file(path) as file:
+    with opened(path) as file:
         if not zipfile.is_zipfile(file):
             file.seek(0)
             yield TextIOWrapper(file, "utf-8-sig", errors="replace")

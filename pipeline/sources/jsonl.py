@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import zstandard
 
 from pipeline.errors import SourceFault
+from pipeline.ordinary import opened
 from pipeline.records import BadLine
 
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is a runaway dump, and would have to fit memory
@@ -69,7 +70,7 @@ class JsonLines:
     def __iter__(self) -> Iterator[tuple[int, Record]]:
         """(line number, record). Raises SourceFault when the file cannot be read."""
         try:
-            with _opened(self.path) as file:
+            with _unpacked(self.path) as file:
                 if self.start:
                     file.seek(self.start)
                 yield from self._records(file)
@@ -170,25 +171,15 @@ def _usual(raw: bytes) -> Record | None:
     return value if end == len(text) - 1 and isinstance(value, dict) else None
 
 
-def open_file(path: Path, buffer: int = -1) -> BinaryIO:
-    """The file's bytes; buffer: so many are read at a time. Raises OSError for what is no file: a
-    pipe would keep us waiting for ever, a device would never end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError("it is no ordinary file")
-    return os.fdopen(descriptor, "rb", buffering=buffer)
-
-
 def room_of(text: str) -> int:
     """About how many bytes of memory the JSON takes when it is decoded."""
     return len(text) + sum(room * text.count(sign) for sign, room in _ROOM_OF)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _unpacked(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, unpacked if it is packed."""
-    with open_file(path, _BUFFER) as file:
+    with opened(path, _BUFFER) as file:
         if path.suffix != ".zst":
             yield file
             return
@@ -225,7 +216,7 @@ class _Unpacked(io.RawIOBase):
 def _count_lines(path: Path, end: int) -> int:
     """Line ends in the first `end` bytes."""
     count = 0
-    with open_file(path) as file:
+    with opened(path) as file:
         while end > 0 and (piece := file.read(min(end, _PIECE))):
             count += piece.count(b"\n")
             end -= len(piece)
@@ -266,7 +257,7 @@ def fingerprint_of(path: Path, end: int) -> str:
     moves its last.
     """
     try:
-        with open_file(path) as file:
+        with opened(path) as file:
             head = file.read(min(end, _LOOK))
             file.seek(max(0, end - _LOOK))
             tail = file.read(min(end, _LOOK))

@@ -18,6 +18,7 @@ from pipeline.project import machine
 from pipeline.project.nightly import Told, told
 from pipeline.project.observations import Row
 from pipeline.records import Action, Role, Session, Utterance
+from pipeline.repository import is_file
 
 NAME = "observations"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,7 +39,7 @@ class Observations:
 
     def discover(self) -> Iterator[Path]:
         """Every store that is there, sorted by path."""
-        return iter(sorted({root for root in self.roots if root.is_file()}))
+        return iter(sorted({root for root in self.roots if is_file(root)}))
 
     def read(self, path: Path, start: int = 0) -> Iterator[Session]:  # noqa: ARG002 - read whole
         """The sessions in the store. Raises SourceFault when it cannot be read."""

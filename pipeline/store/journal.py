@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,12 +20,14 @@ from pathlib import Path
 
 import zstandard
 
+from pipeline import ordinary
 from pipeline.errors import StoreFault
 from pipeline.sqlite import transaction
 from pipeline.store.marks import Marks, Row
 
 FORMAT = 1  # of a frame's first line; raise it when a line changes its meaning
 _SUFFIX = ".jsonl.zst"
+_JOURNAL = re.compile(r"[0-9]+\.jsonl\.zst")
 
 
 class CutOff(StoreFault):
@@ -137,8 +140,16 @@ class Journal:
 
 
 def journal_files(folder: Path) -> list[Path]:
-    """The files of a journal, oldest first."""
-    found = [path for path in folder.glob(f"*{_SUFFIX}") if path.name[: -len(_SUFFIX)].isdigit()]
+    """The files of a journal, oldest first. Raises StoreFault where they cannot be listed."""
+    try:
+        found = [path for path in folder.iterdir() if _JOURNAL.fullmatch(path.name)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreFault(
+            f"cannot list the journal {folder}: {error.strerror}",
+            mend="check the folder's permissions",
+        ) from error
     return sorted(found, key=_number)
 
 
@@ -157,7 +168,7 @@ def frames(path: Path) -> Iterator[Frame]:
     write was never finished.
     """
     try:
-        data = path.read_bytes()
+        data = ordinary.content(path)
         while data:
             unpacked = zstandard.ZstdDecompressor().decompressobj()
             text = unpacked.decompress(data)
