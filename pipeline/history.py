@@ -423,6 +423,8 @@ class History:
         # The user's index before the commit: killed after this, the page is staged as it will be
         # committed; else the index would silently hold the reversal of our commit.
         self._stage_alike(paths, beside, nothing="0" * len(tree))
+        if named:  # once more by the files: git need not look at them again to know them
+            self._git(*stage, given=named)
         index.unlink(missing_ok=True)
         if tree == tree_before:
             if not told or self._git("log", "-1", "--format=%B", head).strip() == told.strip():
