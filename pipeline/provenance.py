@@ -105,6 +105,11 @@ def _read(conv: str, store: Store | None, archive: Archive) -> tuple[Conversatio
         return known, store.conversations.messages(conv)
     if archive.has(conv):
         return archive.read(conv)
+    if store is not None and store.forgetting.convs([conv]):
+        raise ConfigFault(
+            f"you had conversation conv:{conv} forgotten",
+            mend="only the agent's own transcript may still hold it",
+        )
     raise ConfigFault(
         f"no conversation conv:{conv} was ever read",
         mend="`memory sources` shows what is read; a footnote names what it cites",

@@ -7,6 +7,7 @@ import os
 import signal
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 from typer.testing import CliRunner
@@ -94,6 +95,20 @@ def test_the_next_night_obeys_and_tells(home: Path, config: Config) -> None:
     run_night(config, replies(), at=NIGHT + 5 * DAY)
     assert files(config.vault) == before and "← Zeppelin hangar: tin" in page(config).read_text()
     assert article(config, "Zeppelin hangar") == written
+
+
+def test_what_comes_this_night_goes_over_too(home: Path, config: Config) -> None:
+    """Asked for in vain before it came, and then not: the changelog tells of the second alone."""
+    run_night(config, replies(), at=NIGHT + 2 * DAY)
+    ask(config, "← Zeppelin hangar: tin", "Roofs")
+    new = "The Zeppelin hangar has gutters of tin."
+    later = LATER + timedelta(days=2)
+    write_session(home, "pi", "01a227e0-11a7-7b0c-92c2-99aa37193cac", later, [("user", new)])
+    replied = script(**{"has 4 gates": GATES, "roof of tin": ROOF, "gutters of tin": new})
+    night = run_night(config, replied, at=NIGHT + 4 * DAY)
+    assert night.results.handed == [("Zeppelin hangar", "Roofs", 1, ANY)]
+    assert [one for one in night.results.problems if "nothing of it would go" in one] == []
+    assert "nothing of it would go" not in changelog(config)
 
 
 def test_a_dry_run_leaves_it_to_be_done(config: Config) -> None:

@@ -258,6 +258,7 @@ def test_the_command_shows_the_change_and_asks(home: Path) -> None:
         shown = run.invoke(app, [*words, *more])
         assert shown.exit_code == 0, shown.output
         assert '+  "mcpServers": {' in shown.output or '"mcpServers"' in shown.output
+        assert "nothing is changed" in shown.output
         assert settings.read_text() == '{"theme": "dark"}'
     assert "--yes" in run.invoke(app, words).output
     assert json.loads(run.invoke(app, [*words, "--json"]).output)["changed"] is False
@@ -308,5 +309,5 @@ def test_without_the_extra_the_server_says_what_to_install() -> None:
     )
     assert done.returncode == 3
     assert done.stdout == ""
-    assert "pip install 'nightly-memory[mcp]'" in done.stderr
+    assert "pipx inject nightly-memory mcp" in done.stderr
     assert "Traceback" not in done.stderr

@@ -53,6 +53,7 @@ def serve(context: typer.Context, vault: VaultOption = None) -> None:
         return
     from pipeline.config import load_config
     from pipeline.errors import ConfigFault
+    from pipeline.mcp.clients import NEEDS
 
     try:
         from pipeline.mcp.server import serve as answer
@@ -61,7 +62,7 @@ def serve(context: typer.Context, vault: VaultOption = None) -> None:
             raise
         raise ConfigFault(
             "the server needs a package that is not installed",
-            mend="pip install 'nightly-memory[mcp]'",
+            mend=NEEDS,
         ) from error
     if sys.stdin.isatty():
         err.print("waiting for an agent; `memory mcp install` makes this known to one")
@@ -117,6 +118,8 @@ def _change(changes: Plan, dry_run: bool, yes: bool, as_json: bool) -> None:
             print_diff(text)
         for line in changes.said:
             say(line)
+    if wanted and dry_run and not as_json:
+        say("nothing is changed: this is a dry run")
     asks = wanted and not (dry_run or yes)
     if asks and (as_json or not sys.stdin.isatty()):
         dry_run = True

@@ -19,6 +19,7 @@ from pathlib import Path
 from pipeline.mcp.entries import NAME, Entry, with_json, with_toml, without_json, without_toml
 from pipeline.user_files import FileChange, text_of
 
+NEEDS = "pipx inject nightly-memory mcp, or install it with its extra: pipx install '.[mcp]'"
 _PROGRAM = "memory"
 _MARK = re.compile(r"\n<!-- nightly-memory (?P<digest>[0-9a-f]{16}) -->\n\Z")
 
@@ -50,9 +51,9 @@ def installing(
         entry = _entry(client, arguments, shared=shared)
         put_in = with_toml if settings.suffix == ".toml" else with_json
         changes.append(FileChange(settings, before, put_in(settings, before or "", entry)))
-        said.append(f"{client} has it in sessions that begin from now on")
+        said.append(f"{client} has it in sessions that begin after this change")
         if find_spec("mcp") is None:
-            said.append("the server needs one package more: pip install 'nightly-memory[mcp]'")
+            said.append(f"the server needs one package more: {NEEDS}")
     if skill is not None:
         before = text_of(skill)
         if before is None or _is_ours(before):

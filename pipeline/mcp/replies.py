@@ -14,6 +14,7 @@ TOKENS = 4000  # of a reply, unless asked otherwise
 FEWEST_TOKENS, MOST_TOKENS = 200, 10_000
 BYTES_A_TOKEN = 4  # of English prose; other scripts have fewer tokens than this makes of them
 _LONGEST = 2000  # characters of an error
+_COMMAND = re.compile(r"`memory (search|read|toc|section|links|list|status)\b")
 _PATH = re.compile(r"(?<![\w./~:-])(?:/[^\s/:'\"`,;()]+){2,}")
 
 
@@ -47,8 +48,9 @@ def piece(text: str, offset: int, tokens: int, boundaries: Iterable[int] = ()) -
 
 
 def refusal(fault: MemoryFault, config: Config | None) -> str:
-    """The fault in words, with its cure, without paths of this machine."""
-    said = without_places(f"{fault}; {fault.mend}" if fault.mend else str(fault), config)
+    """The fault in words, with its cure by the tools' names, without paths of this machine."""
+    told = _COMMAND.sub(r"`memory_\1", f"{fault}; {fault.mend}" if fault.mend else str(fault))
+    said = without_places(told, config)
     return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
 
 

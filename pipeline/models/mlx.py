@@ -187,7 +187,8 @@ class MlxModel:
             if not (self._folder / "config.json").is_file():
                 raise ModelFault(
                     f"There is no model in {self._folder}.",
-                    mend=f"Run `memory model fetch {self._name}`.",
+                    mend=f"Run `memory model fetch {self._name}`, or set `model` to one that "
+                    "`memory model list` shows as fetched.",
                 )
             # Files on this disk are all there is: nothing may ask the network.
             os.environ["HF_HUB_OFFLINE"] = "1"

@@ -15,6 +15,7 @@ from pipeline.records import Chunk, Done, Outcome, Skipped
 from pipeline.routing import Routed, Router
 from pipeline.stages import Desk
 from pipeline.topics.edits import Edits
+from pipeline.topics.handovers import wish
 from pipeline.topics.obeying import join, obey, page_edits
 from pipeline.vault import ChangedUnderneath
 
@@ -83,7 +84,10 @@ def keep(result: Result, desk: Desk) -> Outcome:
     if isinstance(result, Edits):
         joined = obey(result, _press(desk), run=desk.run, at=now, trailers={"Run": desk.run})
         desk.results.joined.extend(joined)
-        desk.results.problems.extend(result.problems)
+        # what was asked for in vain before the night's own chunks came was not in vain
+        done = tuple(wish(part.source, part.target) for part in result.handovers)
+        problems = [one for one in desk.results.problems if not one.startswith(done)]
+        desk.results.problems[:] = [*problems, *result.problems]
         desk.results.handed.extend(
             (part.source, part.target, len(part.chunks), part.staying) for part in result.handovers
         )

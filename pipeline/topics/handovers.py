@@ -91,6 +91,11 @@ def handovers(
     return found
 
 
+def wish(source: str, target: str) -> str:
+    """How what is said of a row that asks for a part begins."""
+    return f"Buckets.md wants part of {source!r} for {target!r}"
+
+
 def _nothing(
     name: str,
     order: _Order,
@@ -100,7 +105,7 @@ def _nothing(
     found: Handovers,
 ) -> None:
     """A part in which nothing is left to go: it went before, or never can."""
-    asks = f"Buckets.md wants part of {order.source!r} for {name!r}"
+    asks = wish(order.source, name)
     has = look(stored[name], order.words) if name in stored else Chosen()
     because = "; ".join(dict.fromkeys(why))
     if any(one.chosen for one in has.every):
