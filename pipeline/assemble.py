@@ -233,7 +233,7 @@ def desk(
     """
     real = rehearsing or config
     history = History(config.vault)
-    if not (config.vault / ".git").exists():
+    if not repository.versioned(config.vault):
         raise ConfigFault(f"there is no vault at {real.vault}", mend="run `memory init` first")
     # whatever can be wrong with the settings is said before a run is begun
     prompts = Prompts(folder("prompts"), config_path().parent / "prompts")
@@ -317,7 +317,7 @@ def _refuse_to_start_over(store: Store, config: Config) -> None:
 @contextmanager
 def reviewer(config: Config, *, now: Clock = utc_now) -> Iterator[Reviewer]:
     """What deciding by day needs, opened for the block. Raises ConfigFault without a vault."""
-    if not (config.vault / ".git").exists():
+    if not repository.versioned(config.vault):
         raise ConfigFault(f"there is no vault at {config.vault}", mend="run `memory init` first")
     store = Store(config.store_path, config.journal_dir)
     try:

@@ -20,6 +20,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 
 from pipeline.errors import VaultFault
 from pipeline.prose import flat
+from pipeline.repository import versioned
 
 OURS = "nightly-memory <nightly-memory@localhost>"
 PATIENCE = 10.0  # seconds to wait for a lock another git holds
@@ -334,7 +335,7 @@ class History:
 
     def _init(self, *options: str) -> None:
         self._root.mkdir(parents=True, exist_ok=True)
-        if not (self._root / ".git").exists():
+        if not versioned(self._root):
             self._run(["init", "--quiet", "--template=", *options])
 
     def _logged(self, *wanted: str, given: str = "") -> list[Commit]:
@@ -470,7 +471,7 @@ class History:
         fails_with: str | None = None,
         no: int = 2,
     ) -> str:
-        if not (self._root / ".git").exists():
+        if not versioned(self._root):
             raise VaultFault(
                 f"{self._root} is not a git repository", mend="run `memory init` to make it one"
             )

@@ -50,6 +50,10 @@ def ending(error: BaseException) -> MemoryFault | None:
             f"the store refuses: {error}",
             mend="free space, or end the program that locks it; `memory doctor` says what is wrong",
         )
+    if isinstance(error, UnicodeEncodeError):  # bytes on the command line that are no UTF-8
+        return MemoryFault(
+            f"{error.object!r} holds what is no text", mend="write it in UTF-8, or rename it"
+        )
     for cause in _causes(error):
         if isinstance(cause, OSError) and cause.errno in _OF_THE_SYSTEM:
             place = f": {cause.filename}" if cause.filename else ""
@@ -70,6 +74,10 @@ def last_words(error: BaseException) -> MemoryFault | None:
         return error
     if fault := ending(error):
         return fault
+    if isinstance(error, UnicodeEncodeError):  # bytes on the command line that are no UTF-8
+        return MemoryFault(
+            f"{error.object!r} holds what is no text", mend="write it in UTF-8, or rename it"
+        )
     for cause in _causes(error):
         if isinstance(cause, OSError) and cause.filename:
             return MemoryFault(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pipeline.errors import VaultFault
 
 _POINTER = "gitdir:"
+_OBJECTS = "objects"
 _OF_A_WORKTREE = ("HEAD", "index", "config.worktree")  # what a worktree has of its own
 
 
@@ -49,39 +50,76 @@ def repository(top: Path) -> Repository | None:
         return None
 
 
+def versioned(top: Path) -> bool:
+    """Whether there is a git folder, or what says where it is.
+
+    Raises VaultFault where nobody may look: that it is not there would be no news to be obeyed.
+    """
+    try:
+        (top / ".git").lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise VaultFault(
+            f"cannot look into {top}: {error.strerror}", mend="check the folder's permissions"
+        ) from error
+    return True
+
+
 def copy(top: Path, target: Path) -> None:
     """The working tree with a git folder inside it, wherever that of the original is.
 
     With the pointer alone, or a link, what is committed in the copy would be in the original too.
-    Pipes and sockets are left out: whoever opens one waits. Raises VaultFault for what cannot be
-    copied.
+    The commits so far are read where they are. Pipes and sockets are left out: whoever opens one
+    waits. Raises VaultFault for what cannot be copied.
     """
     try:
-        _copy(top, target, leave_out=".git")
         if there := repository(top):
-            _copy(there.common, target / ".git")
-            if there.git != there.common:
-                for name in _OF_A_WORKTREE:
-                    if (there.git / name).is_file():
-                        shutil.copy2(there.git / name, target / ".git" / name)
+            _copy_git(there, target / ".git")
+        _copy(top, target, leave_out=".git")
     except shutil.Error as error:
         (name, _, reason), *more = error.args[0]
         others = f", and {len(more)} others" if more else ""
-        raise VaultFault(
-            f"{name} cannot be copied ({reason}){others}",
-            mend="a dry run works on a copy of the whole vault: make what is named readable, or "
-            "make room for it",
-        ) from error
+        raise _uncopied(f"{name} cannot be copied ({reason}){others}") from error
+    except OSError as error:
+        raise _uncopied(f"{error.filename or top} cannot be copied: {error.strerror}") from error
 
 
-def _copy(source: Path, target: Path, leave_out: str = "") -> None:
-    """A folder. leave_out: a name that stands directly in it."""
+def _uncopied(said: str) -> VaultFault:
+    return VaultFault(
+        said,
+        mend="a dry run works on a copy of the whole vault: make what is named readable, or make "
+        "room for it",
+    )
+
+
+def _copy_git(there: Repository, target: Path) -> None:
+    _copy(there.common, target, leave_out=_OBJECTS)
+    if there.git != there.common:
+        for name in _OF_A_WORKTREE:
+            if (there.git / name).is_file():
+                shutil.copy2(there.git / name, target / name)
+    # years of commits are not copied: git looks there too, and writes here alone
+    known = target / _OBJECTS / "info"
+    known.mkdir(parents=True)
+    (known / "alternates").write_text(f"{(there.common / _OBJECTS).resolve()}\n", "utf-8")
+
+
+def _copy(source: Path, target: Path, leave_out: str) -> None:
+    """A folder's content. leave_out: a name that stands directly in it."""
 
     def left_out(folder: str, names: list[str]) -> set[str]:
         odd = {name for name in names if not _is_ordinary(Path(folder, name))}
         return odd | {leave_out} if Path(folder) == source else odd
 
-    shutil.copytree(source, target, symlinks=True, ignore=left_out, copy_function=_copy_file)
+    shutil.copytree(
+        source,
+        target,
+        symlinks=True,
+        ignore=left_out,
+        copy_function=_copy_file,
+        dirs_exist_ok=True,
+    )
 
 
 def _is_ordinary(path: Path) -> bool:

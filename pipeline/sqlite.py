@@ -6,9 +6,10 @@ Forward-only numbered scripts; each is applied and recorded, with its hash, in o
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def connect(path: Path) -> sqlite3.Connection:
     connection: sqlite3.Connection | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600, exist_ok=True)
+        make_file(path)
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode=WAL")
@@ -75,6 +76,16 @@ def reading(path: Path, *, patience: float = 1.0) -> Iterator[sqlite3.Connection
         raise StoreFault(
             f"cannot read {path}: {error}", mend="`memory doctor` says what is wrong with it"
         ) from error
+
+
+def make_file(path: Path) -> None:
+    """Have the file be there, closed to others. Raises OSError.
+
+    One that is there is left alone: whoever only looks into a database has not written to it, as
+    its time of change would say; and closing a file gives up the locks that SQLite holds on it.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def files_of(path: Path) -> tuple[Path, Path, Path]:

@@ -23,6 +23,8 @@ from pipeline.lock import holder
 from pipeline.models.catalog import served
 from pipeline.models.fetch import path as model_path
 from pipeline.records import Span
+from pipeline.refusals import last_words
+from pipeline.repository import versioned
 from pipeline.schedule import State
 from pipeline.sqlite import files_of
 from pipeline.store import Store
@@ -97,7 +99,10 @@ def lines(state: dict[str, Any], zone: tzinfo | None = None) -> list[str]:
 def _try(look: Callable[[], None], problems: list[str]) -> None:
     try:
         look()
-    except MemoryFault as fault:
+    except Exception as error:  # of the rest all is told
+        fault = last_words(error)
+        if fault is None:
+            raise
         problems.append(f"{fault} ({fault.mend})" if fault.mend else str(fault))
 
 
@@ -120,7 +125,7 @@ def is_fetched(config: Config) -> bool:
 
 
 def _look_at_vault(config: Config, state: dict[str, Any]) -> None:
-    if not (config.vault / ".git").exists():
+    if not versioned(config.vault):
         return
     state["articles"] = len(Vault(config.vault).stems())
     now = History(config.vault).state()

@@ -193,12 +193,16 @@ class Vault:
             start += nl
         return path, before, f"{page.text}{start}{lines}"
 
+    def make_folders(self) -> None:
+        """Make those of its folders that are not there. Raises OSError."""
+        for name in (_ARTICLES, _TALK, _META):
+            (self._root / name).mkdir(parents=True, exist_ok=True)
+
     def seed(self, shipped: Traversable) -> list[Path]:
         """Make the folders and every shipped page the vault lacks; return the files made."""
         made = []
         try:
-            for name in (_ARTICLES, _TALK, _META):
-                (self._root / name).mkdir(parents=True, exist_ok=True)
+            self.make_folders()
             for place, source in _seeds(shipped).items():
                 target = self._root / place
                 if not os.path.lexists(target) and not is_evicted(target):

@@ -20,6 +20,7 @@ from pipeline.history import History
 from pipeline.keeping import backing_up
 from pipeline.keeping.backing_up import backup, digest_of, known_backups
 from pipeline.keeping.putting_back import restore
+from pipeline.store import Store
 from tests.support_night import NIGHT, files, make_vault, run_night, write_sessions
 from tests.support_rebuild import DAY, assert_silent, contents
 
@@ -97,6 +98,7 @@ def test_a_backup_comes_back_to_the_byte_on_an_empty_home(
     assert git(there.vault, "log", "--all") == log
     assert git(there.vault, "status", "--porcelain") == status
     assert git(there.vault, "branch", "--show-current").strip() == "main"
+    assert (there.vault / "Talk").is_dir()  # without a page, so in no commit
     git(there.vault, "fsck", "--strict")
 
 
@@ -155,6 +157,7 @@ def test_a_backup_is_not_put_into_what_it_is_of(config: Config) -> None:
 def test_a_backup_that_fails_leaves_no_half(config: Config, tmp_path: Path) -> None:
     """A damaged database is told of, and nothing that looks like a backup is there."""
     config.store_path.write_bytes(b"no database at all" * 1000)
+    (tmp_path / "disk").mkdir()
     with pytest.raises(StoreFault):
         backup(config, tmp_path / "disk")
     assert list((tmp_path / "disk").iterdir()) == []
@@ -434,6 +437,33 @@ def test_what_was_written_since_to_a_database_left_open_counts_as_newer(
     os.utime(written, (later, later))
     with pytest.raises(ConfigFault, match="wal is newer"):
         restore(made, config)
+
+
+def test_what_a_killed_run_left_beside_the_database_is_not_newer(
+    config: Config, tmp_path: Path
+) -> None:
+    """The backup itself opens the database, and with that puts it in."""
+    db = config.store_path
+    beside = [db, db.with_name(f"{db.name}-wal"), db.with_name(f"{db.name}-shm")]
+    store = Store(db, config.journal_dir)
+    store._connection.execute("CREATE TABLE written_last (x)")
+    left = [path.read_bytes() for path in beside]
+    store.close()
+    for path, held in zip(beside, left, strict=True):
+        path.write_bytes(held)
+    assert beside[1].stat().st_size > 0
+    made = backup(config, tmp_path / "disk").path
+    restore(made, config)
+    assert "written_last" in contents(db)
+
+
+def test_looking_does_not_make_newer(config: Config, tmp_path: Path) -> None:
+    """What only read the store, as `memory status` does, changed nothing."""
+    made = backup(config, tmp_path / "disk").path
+    time.sleep(0.05)
+    memory("status")
+    memory("list")
+    restore(made, config)
 
 
 def test_backups_made_since_stay_known(config: Config, tmp_path: Path) -> None:

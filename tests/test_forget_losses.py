@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,9 @@ import pytest
 from pipeline.chronicle import change_line
 from pipeline.config import Config
 from pipeline.keeping.backing_up import backup, unfinished
+from pipeline.keeping.proving import holding
 from pipeline.keeping.rebuilding import rebuild
+from pipeline.keeping.searching import Needles
 from pipeline.keeping.striking import strike_lines
 from pipeline.models import Ask
 from pipeline.records import Change
@@ -294,3 +298,24 @@ def test_the_changelog_tells_of_a_change_whose_source_is_forgotten(config: Confi
     lost = replace(change, convs=("00000000",))
     assert change_line(lost, store, None) == "- new [[A]]: 1 claim from `conv:00000000`"
     store.close()
+
+
+def test_a_search_beside_it_takes_nothing_away(config: Config) -> None:
+    """The database is looked through byte by byte, and stays locked: what another program closes
+    is not taken for the last that was open, with what is still to be written."""
+    store = Store(config.store_path, config.journal_dir)
+    assert list(holding(config, store, Needles([b"said by nobody at all"]))) == []
+    other = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.close()"
+    )
+    looked = "SELECT count(*) FROM messages"
+    subprocess.run([sys.executable, "-c", other, str(config.store_path), looked], check=True)
+    store._connection.execute("CREATE TABLE written_last (x)")
+    told = subprocess.run(
+        [sys.executable, "-c", other, str(config.store_path), "SELECT * FROM written_last"],
+        check=False,
+        capture_output=True,
+    )
+    store.close()
+    assert told.returncode == 0, told.stderr
+    assert "written_last" in contents(config.store_path)

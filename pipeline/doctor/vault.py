@@ -75,10 +75,11 @@ def identity(machine: Machine) -> Verdict:
 def pages(machine: Machine) -> Verdict:
     """The vault has its folders and Meta pages."""
     root = machine.config.vault
-    missing = [name for name in _FOLDERS if not (root / name).is_dir()]
-    missing += [f"Meta/{name}" for name in Vault(root).missing_meta()]
-    if missing:
-        return warn(f"missing: {', '.join(missing)}; shipped pages stand in", "memory doctor --fix")
+    missing = [f"{name}/" for name in _FOLDERS if not (root / name).is_dir()]
+    pages = [f"Meta/{name}" for name in Vault(root).missing_meta()]
+    if missing or pages:
+        stand_in = "; shipped pages stand in" if pages else ""
+        return warn(f"missing: {', '.join([*missing, *pages])}{stand_in}", "memory doctor --fix")
     return ok("all there")
 
 

@@ -31,6 +31,7 @@ from pipeline.config import Config, config_path
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.history import History
 from pipeline.keeping import project_stores
+from pipeline.repository import versioned
 from pipeline.sqlite import connect, files_of
 from pipeline.tables import APP
 
@@ -75,6 +76,9 @@ def backup(config: Config, folder: Path, *, now: Clock = lambda: datetime.now(UT
         for left_behind in map(unfinished, _listed_backups(config)):
             shutil.rmtree(left_behind, ignore_errors=True)
         remember_backups(config, [made])
+        if config.store_path.is_file():
+            # what a killed run left beside the database goes into it now, and is not newer then
+            connect(config.store_path).close()
         # from here on: what changes while it is copied counts as newer than the backup
         at = now()
         shutil.rmtree(part, ignore_errors=True)
@@ -206,7 +210,7 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
         shutil.copy2(config_path(), part / CONFIG / "config.toml")
     copy_files(config_path().parent / "prompts", part / CONFIG / "prompts")
     copy_files(config.vault, part / VAULT, (config.vault / ".git", *own))
-    if not (config.vault / ".git").exists():
+    if not versioned(config.vault):
         return {}
     history = History(config.vault)
     history.bundle(part / BUNDLE)

@@ -34,6 +34,7 @@ from pipeline.projects import Projects
 from pipeline.publish import Press, digest, heal, publish
 from pipeline.recall.index import NAME as SEARCH_INDEX
 from pipeline.records import Conversation
+from pipeline.repository import versioned
 from pipeline.sqlite import files_of
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
@@ -106,7 +107,7 @@ class Forgetter:
         self._vault = Vault(config.vault)
         self._history = History(config.vault)
         self._press = Press(store, self._vault, self._history, config.commit_user_edits)
-        self._has_vault = (config.vault / ".git").exists()
+        self._has_vault = versioned(config.vault)
 
     # ------------------------------------------------------------------ the plan
 

@@ -17,6 +17,7 @@ from pipeline.keeping.asides import BEFORE
 from pipeline.keeping.backing_up import known_backups, own_folders, walk
 from pipeline.keeping.pages import as_read, citing, pages
 from pipeline.keeping.searching import Needles
+from pipeline.sqlite import files_of
 from pipeline.store import Store
 from pipeline.tables import APP
 
@@ -39,9 +40,12 @@ def holding(config: Config, store: Store, needles: Needles) -> Iterator[tuple[st
     files = dict.fromkeys(
         path for folder in folders for path in walk(folder, (config.models_dir, config.vault))
     )
+    at_work = files_of(store.path)
+    if not tables and standing.in_blocks(store.forgetting.pages()):
+        yield str(store.path), "do it again, or delete the file"
     for path in files:
         of_store = path.name.startswith(store.path.name)
-        if path.is_symlink() or (tables and of_store):
+        if path.is_symlink() or path in at_work or (tables and of_store):
             continue
         mild = of_store or path.parent == config.journal_dir
         try:

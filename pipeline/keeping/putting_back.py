@@ -31,6 +31,7 @@ from pipeline.keeping.backing_up import (
     remember_backups,
     walk,
 )
+from pipeline.vault import Vault
 
 _COMMIT = re.compile(r"([0-9a-f]{40,64})?")
 
@@ -233,6 +234,8 @@ def _stage(kept: _Backup, source: str, target: Path) -> Path:
             )
         else:
             history.init()
+    if source == VAULT:
+        Vault(staged).make_folders()  # one without a page is in no backup, as it is in no commit
     for name in kept.files:
         if name == source:
             shutil.copy2(kept.folder / name, staged)

@@ -20,6 +20,7 @@ from pipeline.errors import StoreFault, VaultFault
 from pipeline.history import History
 from pipeline.keeping.adopting import adopt
 from pipeline.keeping.asides import REBUILDING, move_aside
+from pipeline.repository import versioned
 from pipeline.store import Store
 from pipeline.store.journal import CutOff, frames, journal_files
 
@@ -180,7 +181,7 @@ def _read_archive(store: Store, archive: Archive, found: _Findings, *, dry_run: 
 
 
 def _adopt(store: Store, config: Config, found: _Findings, at: datetime) -> None:
-    if not (config.vault / ".git").exists():
+    if not versioned(config.vault):
         return
     # cut off by a kill, or by a disk that lost what came after
     in_doubt = found.damaged or found.journal_is_cut_off or not journal_files(config.journal_dir)

@@ -139,9 +139,13 @@ class Needles:
 
     def in_file(self, path: Path) -> set[bytes]:
         """Those that stand in a file, unpacked if it is packed. Raises OSError."""
+        return self.in_blocks(_blocks(path))
+
+    def in_blocks(self, blocks: Iterable[bytes]) -> set[bytes]:
+        """Those that stand in what these are one after the other, also where two of them meet."""
         there: set[bytes] = set()
         before = b""
-        for block in _blocks(path):
+        for block in blocks:
             data = before + block
             there |= self.found(data)
             before = data[-self.longest :] if self.longest else b""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EROFS
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pipeline.project.iterations import Iterations
 from pipeline.project.observations import Observations
 from pipeline.project.sessions import Sessions
 from pipeline.project.vocabulary import Clean
-from pipeline.sqlite import files_of, migrate, transaction
+from pipeline.sqlite import files_of, make_file, migrate, transaction
 
 PATIENCE = 5.0  # seconds that a command waits for another's write
 _SCRIPTS = Path(__file__).parents[1] / "sql" / "project"
@@ -157,15 +157,11 @@ def faults(path: Path) -> Iterator[None]:
 
 
 def _connection(path: Path, patience: float) -> sqlite3.Connection:
-    place, read_only = str(path), False
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600, exist_ok=True)
-    except OSError as error:
-        if error.errno != EROFS or not path.is_file():
-            raise
-        # nobody writes there, so it may be read without the files of its log, which cannot be made
-        place, read_only = f"{path.absolute().as_uri()}?mode=ro&immutable=1", True
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_file(path)
+    # nobody writes there, so it may be read without the files of its log, which cannot be made
+    read_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    place = f"{path.absolute().as_uri()}?mode=ro&immutable=1" if read_only else str(path)
     connection = sqlite3.connect(place, isolation_level=None, timeout=patience, uri=read_only)
     try:
         connection.row_factory = sqlite3.Row

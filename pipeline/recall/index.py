@@ -22,7 +22,7 @@ from pipeline import ordinary
 from pipeline.errors import VaultFault
 from pipeline.recall.listing import Pages, Stamp, day_of, is_settled, listed, looked, stamp_of
 from pipeline.recall.terms import spaced
-from pipeline.sqlite import files_of, transaction
+from pipeline.sqlite import files_of, make_file, transaction
 
 NAME = "recall.sqlite"
 _VERSION = 7  # another number when anything is kept in another way
@@ -404,7 +404,7 @@ def _lines(told: str) -> tuple[Line, ...]:
 def _opened(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600, exist_ok=True)
+        make_file(path)
     except OSError as error:
         raise sqlite3.OperationalError(str(error)) from error
     connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)

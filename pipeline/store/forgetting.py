@@ -15,6 +15,7 @@ from pipeline.sqlite import transaction
 from pipeline.store.buckets import normalised
 from pipeline.store.times import to_text
 
+_PIECE = 1 << 23  # bytes
 _MANY = 500  # parameters of one statement; SQLite allows 999 at least
 _SHORTEST, _LONGEST = 8, 32  # digits of a conversation's id
 _INDEXES = ("messages_fts", "chunks_fts", "claims_fts")
@@ -273,6 +274,16 @@ class Forgetting:
                         yield row["name"], value.decode("utf-8", "replace")
                     elif isinstance(value, str):
                         yield row["name"], value
+
+    def pages(self) -> Iterator[bytes]:
+        """The database as it stands in its file, what is free in it included, a piece at a time.
+
+        Read through the connection: to open and close the file beside it would give up the locks
+        that SQLite holds on it, and another program might take the log of changes away.
+        """
+        whole = memoryview(self._connection.serialize())
+        for start in range(0, len(whole), _PIECE):
+            yield bytes(whole[start : start + _PIECE])
 
     # ------------------------------------------------------------------ table by table
 
