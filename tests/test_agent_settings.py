@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -275,3 +276,25 @@ def test_a_command_that_fails_is_heard_of() -> None:
             ],
         }
     ]
+
+
+def test_settings_made_for_this_machine_are_not_committed(project: Project) -> None:
+    """They name the program by its place here; a file that was there is the user's to track."""
+
+    def seen() -> str:
+        done = subprocess.run(
+            ["git", "status", "--porcelain", "-uall"],
+            cwd=project.root,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout
+
+    before = seen()
+    assert ".claude" not in before
+    for _ in range(2):
+        project.ask("hooks", "install")
+        assert seen() == before
+    project.ask("hooks", "install", "--scope", "project")
+    assert ".claude/settings.json" in seen()  # to be shared

@@ -303,7 +303,7 @@ def _sentence(run: str, status: str, counts: dict[str, int], spent: dict[str, fl
         return f"run {run}: nothing new"
     told = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
     return (
-        f"run {run}: {status}; {told or 'no counts'}; "
+        f"run {run}: {status}; {told or 'no news'}; "
         f"{int(spent['calls'])} model calls, {int(spent['prompt_tokens'])} tokens read, "
         f"{int(spent['output_tokens'])} written"
     )

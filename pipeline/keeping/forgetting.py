@@ -332,7 +332,7 @@ def history_advice(vault: Path) -> list[str]:
     return [
         "the commits of the vault keep what they held; only you can rewrite them, and every copy",
         "of the repository keeps them until it is rewritten or cloned anew:",
-        "  1. memory backup",
+        "  1. memory backup; have git-filter-repo, which does not come with git",
         "  2. write each title and sentence listed above into FILE, one a line, followed by ==>",
         f"  3. git -C '{vault}' filter-repo --force --replace-text FILE",
         f"  4. git -C '{vault}' reflog expire --expire=now --all",

@@ -12,6 +12,8 @@ from pipeline.project.call import Answer, Call
 from pipeline.project.vocabulary import AGENTS, HOOK_ACTIONS, HOOK_SCOPES, one_of
 from pipeline.user_files import FileChange, diff, put, text_of
 
+_LOCAL = "/.claude/settings.local.json"
+
 
 def hooks(call: Call) -> Answer:
     """Put our hooks into the agent's settings, take them out, or say whether they are there."""
@@ -36,12 +38,15 @@ def hooks(call: Call) -> Answer:
     written = FileChange(path, text_of(path), after)
     change = diff(written) if after != before else []
     dry = bool(call["dry_run"])
-    if change and not dry:
-        put(written)
+    lines = [*change, f"{'this would be changed' if dry else 'changed'}: {path}"]
     if not change:
         lines = [f"{path}: nothing to change"]
-    else:
-        lines = [*change, f"{'this would be changed' if dry else 'changed'}: {path}"]
+    elif not dry:
+        put(written)
+        made = written.before is None and scope == HOOK_SCOPES[0]
+        # the agent does so itself where it makes the file; paths of this machine are in it
+        if made and place.leave_alone(call.place, _LOCAL):
+            lines.append(f"git leaves it alone: {call.place.exclude}")
     return Answer({**data, "changed": after != before, "dry_run": dry, "diff": change}, lines)
 
 

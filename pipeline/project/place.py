@@ -80,12 +80,17 @@ def find(cwd: Path, environ: Mapping[str, str], home: Path) -> Place:
 
 def exclude(place: Place) -> bool:
     """Have git leave the store's folder alone; True if it did not yet."""
-    if place.exclude is None or not is_tracked(place):
+    return is_tracked(place) and leave_alone(place, _EXCLUDED)
+
+
+def leave_alone(place: Place, pattern: str) -> bool:
+    """Put a pattern on git's own list of what it does not track here; True if it was not there."""
+    if place.exclude is None or pattern in text_of(place.exclude).splitlines():
         return False
     present = text_of(place.exclude)
     place.exclude.parent.mkdir(parents=True, exist_ok=True)
     with place.exclude.open("a", encoding="utf-8") as file:
-        file.write(f"{'' if not present or present.endswith(chr(10)) else chr(10)}{_EXCLUDED}\n")
+        file.write(f"{'' if not present or present.endswith(chr(10)) else chr(10)}{pattern}\n")
     return True
 
 

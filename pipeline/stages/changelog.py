@@ -176,7 +176,7 @@ def _totals(changes: Sequence[Change], desk: Desk) -> str:
         f"{counted(counts['conversations'], 'conversation')}, "
         f"{counted(counts['chunks'], 'chunk')} ({counts['dropped']} dropped), "
         f"{counted(counts['claims'], 'claim')} ({counts['unsupported']} refused) · "
-        f"{desk.model.name}, {spent['seconds'] / 60:.1f} min, "
+        f"{desk.model.name} worked {spent['seconds'] / 60:.1f} min, "
         f"{int(spent['prompt_tokens'])} tokens read, {int(spent['output_tokens'])} written"
         + (f" ({spent['output_tokens'] / folded:.0f} a claim folded)" if folded else "")
         + f" · run {desk.run}"
