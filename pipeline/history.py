@@ -20,7 +20,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 
 from pipeline.errors import VaultFault
 from pipeline.prose import flat
-from pipeline.repository import versioned
+from pipeline.repository import text_of, versioned
 
 OURS = "nightly-memory <nightly-memory@localhost>"
 PATIENCE = 10.0  # seconds to wait for a lock another git holds
@@ -311,12 +311,21 @@ class History:
         self._git("bundle", "create", str(path), "--all", "HEAD")
         return True
 
-    def unbundle(self, path: Path, head: str, branch: str) -> None:
+    def first_known(self) -> tuple[str, ...]:
+        """Commits whose parents are not here, as of a clone with a depth; none of a whole one."""
+        listed = Path(self._git("rev-parse", "--git-path", "shallow").rstrip("\n"))
+        return tuple(text_of(self._root / listed).split())
+
+    def unbundle(self, path: Path, head: str, branch: str, first_known: Sequence[str] = ()) -> None:
         """Make the repository with what `bundle` wrote, at the commit `head`; no file is put out.
 
-        branch: the one that is checked out, "" for none.
+        branch: the one that is checked out, "" for none. first_known: as it was said there; without
+        these git would miss their parents in the bundle.
         """
         self._init("--object-format=sha256" if len(head) == 64 else "--object-format=sha1")
+        if first_known:
+            told = "".join(f"{commit}\n" for commit in first_known)
+            (self.git_dir() / "shallow").write_text(told, "utf-8")
         self._git("bundle", "verify", str(path))
         self._git("fetch", "--quiet", "--update-head-ok", str(path), "+refs/*:refs/*", "HEAD")
         if branch:

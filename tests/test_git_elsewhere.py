@@ -141,6 +141,22 @@ def test_a_backup_comes_back_as_a_vault_of_its_own(config: Config, tmp_path: Pat
     assert files(aside) == before[0]
 
 
+def test_a_backup_of_a_clone_with_a_depth_comes_back(home: Path, tmp_path: Path) -> None:
+    """As a vault is fetched onto a new machine in a hurry: its first commit has no parents here."""
+    write_sessions(home)
+    config = make_vault()
+    run_night(config)
+    config.vault.rename(home / "whole")
+    git(home, "clone", "--quiet", "--depth", "1", (home / "whole").as_uri(), str(config.vault))
+    pages, log = files(config.vault), git(config.vault, "log", "--format=%H")
+    made = backup(config, tmp_path / "disk").path
+    restore(made, config, force=True)
+    assert files(config.vault) == pages
+    assert git(config.vault, "log", "--format=%H") == log
+    git(config.vault, "fsck", "--strict")
+    assert History(config.vault).state().branch == "main"
+
+
 def test_what_is_forgotten_is_told_where_git_has_it(config: Config) -> None:
     """And pages that a killed run left in the git folder are deleted."""
     run_night(config)

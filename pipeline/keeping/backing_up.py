@@ -214,7 +214,11 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
         return {}
     history = History(config.vault)
     history.bundle(part / BUNDLE)
-    return {"head": history.head(), "branch": history.state().branch}
+    return {
+        "head": history.head(),
+        "branch": history.state().branch,
+        "first_known": " ".join(history.first_known()),
+    }
 
 
 def _copy_projects(config: Config, part: Path) -> tuple[dict[str, str], list[str]]:

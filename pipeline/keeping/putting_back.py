@@ -161,6 +161,8 @@ def _checked(folder: Path) -> _Backup:
         kept = _Backup(folder, made, dict(manifest["vault"]), files)
         if not _COMMIT.fullmatch(kept.vault.get("head", "")):
             raise ValueError("its commit is none")
+        if not all(map(_COMMIT.fullmatch, kept.vault.get("first_known", "").split())):
+            raise ValueError("its first commits are none")
         wrong = [said for name, entry in files.items() if (said := _wrong(kept, name, entry))]
     except FileNotFoundError as error:
         raise ConfigFault(
@@ -230,7 +232,10 @@ def _stage(kept: _Backup, source: str, target: Path) -> Path:
         history = History(staged)
         if kept.vault["head"]:
             history.unbundle(
-                (kept.folder / BUNDLE).absolute(), kept.vault["head"], kept.vault["branch"]
+                (kept.folder / BUNDLE).absolute(),
+                kept.vault["head"],
+                kept.vault["branch"],
+                kept.vault.get("first_known", "").split(),  # older backups say nothing of it
             )
         else:
             history.init()
