@@ -161,14 +161,14 @@ def test_the_steps_before_a_tear_are_written(project: Project) -> None:
 def test_a_read_only_disk_is_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent is told what is known, a search finds it, and what would be kept is refused."""
     project.observe("Sow peas")
-    real = Path.touch
+    real = os.statvfs
 
-    def refused(path: Path, *rest: Any, **more: Any) -> None:
-        if path == project.database:
-            raise OSError(30, "Read-only file system", str(path))
-        real(path, *rest, **more)
+    def read_only(path: Path) -> os.statvfs_result:
+        told = real(path)
+        flags = told.f_flag | (os.ST_RDONLY if path == project.database else 0)
+        return os.statvfs_result((*told[:8], flags, told.f_namemax))
 
-    monkeypatch.setattr(Path, "touch", refused)
+    monkeypatch.setattr(os, "statvfs", read_only)
     before = project.database.read_bytes()
     assert "Sow peas" in context(project)
     assert project.titles("peas") == ["Sow peas"]
