@@ -1,6 +1,5 @@
 """The vault's git: what is uncommitted, commits by path, the log with its trailers, diffs.
 
-Git is the git binary, called without a shell, without hooks and without the caller's GIT_DIR.
 A commit is made beside the user's index (a temporary one), so nothing they have staged goes with
 it and nothing they have staged is lost.
 """
@@ -9,45 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
-
 from pipeline.errors import VaultFault
+from pipeline.git import Git
 from pipeline.prose import flat
 from pipeline.repository import text_of, versioned
 
 OURS = "nightly-memory <nightly-memory@localhost>"
-PATIENCE = 10.0  # seconds to wait for a lock another git holds
-_SETTINGS = (
-    "core.hooksPath=/dev/null",
-    "core.quotepath=off",
-    "core.fsmonitor=false",
-    "core.autocrlf=false",  # a page is committed as its bytes are
-    "core.safecrlf=false",
-    "commit.gpgsign=false",
-    "gc.autoDetach=false",
-    "i18n.commitEncoding=utf-8",
-    "i18n.logOutputEncoding=utf-8",
-    "log.showSignature=false",
-    "diff.orderFile=/dev/null",
-    "init.defaultBranch=main",
-    "protocol.file.allow=always",  # a backup is put back from a file, whatever else may not be
-)
-# Set by git for its own children; inherited by a run started from a hook they would lead astray.
-_NOT_INHERITED = frozenset(
-    {
-        "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS",
-        "GIT_CONFIG_COUNT", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_QUARANTINE_PATH",
-        "GIT_REPLACE_REF_BASE", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
-    }
-)  # fmt: skip
 _OPERATIONS = {
     "MERGE_HEAD": "merge",
     "rebase-merge": "rebase",
@@ -57,8 +29,6 @@ _OPERATIONS = {
 }
 _HOLDS = "Holds"  # the trailer that names the file of a commit that changes nothing
 _IDENTITY = re.compile(r"(?P<name>[^<>]*?) *<(?P<mail>[^<>]*)>")
-_LOCK = re.compile(r"Unable to create '(?P<file>[^']+\.lock)': File exists")
-_MOVED = re.compile(r"cannot lock ref '[^']+': is at \w+ but expected \w+")
 _TRAILER = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*):(?: (?P<value>.*))?")
 
 
@@ -86,10 +56,6 @@ class Commit:
     trailers: Mapping[str, str]
 
 
-class _Locked(Exception):
-    """Somebody else is writing to the repository at this moment."""
-
-
 class History:
     """The git repository whose working tree is `root`.
 
@@ -99,11 +65,16 @@ class History:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._git = Git(root)
         self._git_dir: Path | None = None
 
-    def init(self) -> None:
-        """Make the repository, on branch main, unless there is one."""
-        self._init()
+    def init(self, object_format: str = "") -> None:
+        """Make the repository, on branch main, unless there is one. object_format: "sha1" or
+        "sha256"; "" for git's own choice."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        if not versioned(self._root):
+            chosen = [f"--object-format={object_format}"] if object_format else []
+            self._git.run(["init", "--quiet", "--template=", *chosen])
 
     def stay(self) -> None:
         """Have `root` be the working tree, whatever the repository's settings say: a submodule's
@@ -113,7 +84,7 @@ class History:
             named = ("config", "--file", str(config), "--unset-all", "core.worktree")
             # else git would go there before it reads what is asked
             here = {"GIT_WORK_TREE": str(self._root)}
-            self._run(named, env=here, fails_with="", no=6)  # 5: it names none
+            self._git.run(named, env=here, fails_with="", no=6)  # 5: it names none
 
     def state(self) -> State:
         """What is uncommitted and what is going on."""
@@ -206,14 +177,14 @@ class History:
 
         The commit that is there already is returned when they hold nothing new; with trailers a
         commit of its own still tells of them, as when somebody has committed a file of ours just
-        now. Waits for another
-        git's lock; raises VaultFault that names the lock when it stays. `at` dates the commit.
+        now. Waits for another git's lock; raises VaultFault that names the lock when it stays. `at`
+        dates the commit.
         """
         lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
         text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
         told = f"{text}{_HOLDS}: {flat(paths[0])}\n" if lines and len(paths) == 1 else ""
         staged = self._staging(paths, content, deleted=deleted)
-        return self._patiently(lambda: self._commit_once(paths, staged, text, author, at, told))
+        return self._git.patiently(lambda: self._commit_once(paths, staged, text, author, at, told))
 
     def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
         """Commit these files as the user's own work, under the user's name.
@@ -231,7 +202,9 @@ class History:
                 continue  # its deletion was staged
             mode, blob, _ = entry.partition("\t")[0].split(" ")
             staged = (("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"), "")
-            self._patiently(partial(self._commit_once, [path], staged, f"{subject}\n", author, at))
+            self._git.patiently(
+                partial(self._commit_once, [path], staged, f"{subject}\n", author, at)
+            )
         return self.commit(paths, subject, author=author, at=at)
 
     def log(self, path: str = "", *, since: str = "") -> list[Commit]:
@@ -322,7 +295,7 @@ class History:
         branch: the one that is checked out, "" for none. first_known: as it was said there; without
         these git would miss their parents in the bundle.
         """
-        self._init("--object-format=sha256" if len(head) == 64 else "--object-format=sha1")
+        self.init("sha256" if len(head) == 64 else "sha1")
         if first_known:
             told = "".join(f"{commit}\n" for commit in first_known)
             (self.git_dir() / "shallow").write_text(told, "utf-8")
@@ -341,11 +314,6 @@ class History:
         return self._git_dir
 
     # -------------------------------------------------------------- inside
-
-    def _init(self, *options: str) -> None:
-        self._root.mkdir(parents=True, exist_ok=True)
-        if not versioned(self._root):
-            self._run(["init", "--quiet", "--template=", *options])
 
     def _logged(self, *wanted: str, given: str = "") -> list[Commit]:
         """What `git log` tells of with these arguments."""
@@ -452,85 +420,10 @@ class History:
         )  # fmt: skip
         return sha
 
-    def _patiently(self, action: Callable[[], str]) -> str:
-        retrying = Retrying(
-            retry=retry_if_exception_type(_Locked),
-            stop=stop_after_delay(PATIENCE),
-            wait=wait_fixed(0.1),
-            reraise=True,
-        )
-        try:
-            return retrying(action)
-        except _Locked as locked:
-            raise VaultFault(
-                f"the vault's git is locked: {locked}",
-                mend="let the other git finish; if none is running, delete that file",
-            ) from locked
-
     def _diff(self, *arguments: str) -> str:
         raw = self._git("diff", "--no-color", "--no-ext-diff", "--no-textconv", *arguments)
         # for people to read, who would rather see a replacement character than a traceback
         return raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-    def _git(
-        self,
-        *arguments: str,
-        given: str = "",
-        env: Mapping[str, str] | None = None,
-        fails_with: str | None = None,
-        no: int = 2,
-    ) -> str:
-        if not versioned(self._root):
-            raise VaultFault(
-                f"{self._root} is not a git repository", mend="run `memory init` to make it one"
-            )
-        return self._run(arguments, given=given, env=env, fails_with=fails_with, no=no)
-
-    def _run(
-        self,
-        arguments: Sequence[str],
-        *,
-        given: str = "",
-        env: Mapping[str, str] | None = None,
-        fails_with: str | None = None,
-        no: int = 2,
-    ) -> str:
-        """Output of `git arguments`; `fails_with` answers for a status from 1 to below `no`."""
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-        inherited = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
-        fixed = {
-            "LC_ALL": "C",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_LITERAL_PATHSPECS": "1",
-            "GIT_CEILING_DIRECTORIES": str(self._root.parent),
-        }
-        try:
-            done = subprocess.run(
-                ["git", *settings, *arguments],
-                cwd=self._root,
-                env={**inherited, **fixed, **(env or {})},
-                input=given.encode("utf-8", "surrogateescape"),
-                capture_output=True,
-                check=False,
-            )
-        except OSError as error:
-            raise VaultFault(
-                f"git cannot be started: {error.strerror}", mend="install git, then try again"
-            ) from error
-        said = done.stderr.decode("utf-8", "replace")
-        if 1 <= done.returncode < no and fails_with is not None:
-            return fails_with
-        if done.returncode:
-            if locked := _LOCK.search(said):
-                raise _Locked(locked["file"])
-            if _MOVED.search(said):
-                raise _Locked(said.strip())
-            raise VaultFault(
-                f"git {arguments[0]} failed in {self._root}: {flat(said)}",
-                mend=f"see `git status` in {self._root}",
-            )
-        return done.stdout.decode("utf-8", "surrogateescape")
 
 
 def _identity(author: str, at: datetime | None) -> dict[str, str]:

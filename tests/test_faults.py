@@ -321,7 +321,7 @@ def test_one_request_too_large_for_the_memory(home: Path) -> None:
 
 def test_a_stale_index_lock(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another git's lock: the articles wait, the vault is as it was, the next night does it."""
-    monkeypatch.setattr("pipeline.history.PATIENCE", 0.3)
+    monkeypatch.setattr("pipeline.git.PATIENCE", 0.3)
     write_sessions(home)
     config = make_vault()
     head = History(config.vault).head()

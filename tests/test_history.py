@@ -244,7 +244,7 @@ def test_a_lock_that_stays_is_reported(
     history: History, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another git's index.lock is waited for, then named; nothing is committed."""
-    monkeypatch.setattr("pipeline.history.PATIENCE", 0.3)
+    monkeypatch.setattr("pipeline.git.PATIENCE", 0.3)
     head = history.head()
     (root / "articles" / "A.md").write_text("two\n")
     lock = root / ".git" / "index.lock"
