@@ -44,6 +44,18 @@ def test_commits_are_read_where_they_are(vault: Path, tmp_path: Path) -> None:
     assert files(vault / ".git" / "objects") == objects
 
 
+def test_commits_that_are_borrowed_are_read_where_they_are(vault: Path, tmp_path: Path) -> None:
+    """A vault that shares the objects of another clone, by a path from its own."""
+    lent = tmp_path / "lent"
+    shutil.move(vault / ".git" / "objects", lent)
+    (vault / ".git" / "objects" / "info").mkdir(parents=True)
+    borrowed = os.path.relpath(lent, vault / ".git" / "objects")
+    (vault / ".git" / "objects" / "info" / "alternates").write_text(f"{borrowed}\n")
+    assert History(vault).log()
+    repository.copy(vault, tmp_path / "copy")
+    assert History(tmp_path / "copy").log() == History(vault).log()
+
+
 def test_what_can_be_opened_only_with_patience_is_left_out(vault: Path, tmp_path: Path) -> None:
     """A pipe, and the socket that git's own file system monitor keeps in the git folder."""
     before = told(vault)

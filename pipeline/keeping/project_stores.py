@@ -13,14 +13,13 @@ from pipeline.errors import StoreFault
 from pipeline.keeping.searching import Needles
 from pipeline.project import transfer
 from pipeline.project.machine import registered
+from pipeline.sources import observations
 from pipeline.sqlite import files_of, reading
-
-_SOURCE = "observations"
 
 
 def stores(config: Config) -> list[Path]:
     """The stores that are there: those the settings name, else those begun on this machine."""
-    named = config.sources.roots.get(_SOURCE) or registered(config.data_dir)
+    named = config.sources.roots.get(observations.NAME) or registered(config.data_dir)
     return sorted({path for path in named if path.is_file()})
 
 

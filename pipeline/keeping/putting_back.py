@@ -159,6 +159,7 @@ def _checked(folder: Path) -> _Backup:
         made = datetime.fromisoformat(manifest["made"])
         files = dict(manifest["files"])
         kept = _Backup(folder, made, dict(manifest["vault"]), files)
+        dict(manifest.get("projects", {}))  # for `project_memories`
         if not _COMMIT.fullmatch(kept.vault.get("head", "")):
             raise ValueError("its commit is none")
         if not all(map(_COMMIT.fullmatch, kept.vault.get("first_known", "").split())):
