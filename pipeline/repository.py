@@ -16,7 +16,6 @@ from pipeline.errors import VaultFault
 
 _POINTER = "gitdir:"
 _OBJECTS = "objects"
-_ALTERNATES = "info/alternates"  # where else objects are looked for
 _OF_A_WORKTREE = ("HEAD", "index", "config.worktree")  # what a worktree has of its own
 
 
@@ -101,12 +100,9 @@ def _copy_git(there: Repository, target: Path) -> None:
             if (there.git / name).is_file():
                 shutil.copy2(there.git / name, target / name)
     # years of commits are not copied: git looks there too, and writes here alone
-    objects = (there.common / _OBJECTS).resolve()
-    # where that one looks for more git would not look from here, unless the whole path is given
-    more = [objects / line for line in text_of(objects / _ALTERNATES).splitlines() if line]
-    (target / _OBJECTS / "info").mkdir(parents=True)
-    told = "".join(f"{place}\n" for place in (objects, *more))
-    (target / _OBJECTS / _ALTERNATES).write_text(told, "utf-8")
+    known = target / _OBJECTS / "info"
+    known.mkdir(parents=True)
+    (known / "alternates").write_text(f"{(there.common / _OBJECTS).resolve()}\n", "utf-8")
 
 
 def _copy(source: Path, target: Path, leave_out: str) -> None:
