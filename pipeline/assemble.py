@@ -342,7 +342,7 @@ def rehearsal(config: Config) -> Iterator[Config]:
         )
         if config.vault.is_dir():
             repository.copy(config.vault, copy.vault)
-            History(copy.vault).stay()
+            History(copy.vault).work_in_root()
         if config.store_path.is_file():
             original = Store(config.store_path)
             original.copy_to(copy.store_path)

@@ -76,7 +76,7 @@ class History:
             chosen = [f"--object-format={object_format}"] if object_format else []
             self._git.run(["init", "--quiet", "--template=", *chosen])
 
-    def stay(self) -> None:
+    def work_in_root(self) -> None:
         """Have `root` be the working tree, whatever the repository's settings say: a submodule's
         name the folder it was made in, and a copy of it would work there."""
         config = self._root / ".git" / "config"
@@ -139,7 +139,7 @@ class History:
             return False
         return self._git("hash-object", "--", path).strip() != self._blob("HEAD", path)
 
-    def away(self, path: str) -> str:
+    def reason_to_leave(self, path: str) -> str:
         """Why this path must be left alone, whatever stands there; "" for no reason.
 
         A page is not deleted if git was told not to put it out, and one with conflicts has more
@@ -182,9 +182,11 @@ class History:
         """
         lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
         text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
-        told = f"{text}{_HOLDS}: {flat(paths[0])}\n" if lines and len(paths) == 1 else ""
+        unchanged = f"{text}{_HOLDS}: {flat(paths[0])}\n" if lines and len(paths) == 1 else ""
         staged = self._staging(paths, content, deleted=deleted)
-        return self._git.patiently(lambda: self._commit_once(paths, staged, text, author, at, told))
+        return self._git.patiently(
+            lambda: self._commit_once(paths, staged, text, author, at, unchanged)
+        )
 
     def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
         """Commit these files as the user's own work, under the user's name.
@@ -284,20 +286,20 @@ class History:
         self._git("bundle", "create", str(path), "--all", "HEAD")
         return True
 
-    def first_known(self) -> tuple[str, ...]:
+    def shallow(self) -> tuple[str, ...]:
         """Commits whose parents are not here, as of a clone with a depth; none of a whole one."""
         listed = Path(self._git("rev-parse", "--git-path", "shallow").rstrip("\n"))
         return tuple(text_of(self._root / listed).split())
 
-    def unbundle(self, path: Path, head: str, branch: str, first_known: Sequence[str] = ()) -> None:
+    def unbundle(self, path: Path, head: str, branch: str, shallow: Sequence[str] = ()) -> None:
         """Make the repository with what `bundle` wrote, at the commit `head`; no file is put out.
 
-        branch: the one that is checked out, "" for none. first_known: as it was said there; without
+        branch: the one that is checked out, "" for none. shallow: as it was said there; without
         these git would miss their parents in the bundle.
         """
         self.init("sha256" if len(head) == 64 else "sha1")
-        if first_known:
-            told = "".join(f"{commit}\n" for commit in first_known)
+        if shallow:
+            told = "".join(f"{commit}\n" for commit in shallow)
             (self.git_dir() / "shallow").write_text(told, "utf-8")
         self._git("bundle", "verify", str(path))
         self._git("fetch", "--quiet", "--update-head-ok", str(path), "+refs/*:refs/*", "HEAD")
@@ -384,9 +386,9 @@ class History:
         message: str,
         author: str,
         at: datetime | None,
-        told: str = "",
+        if_unchanged: str = "",
     ) -> str:
-        """told: the message of a commit that changes nothing, "" for no such commit."""
+        """if_unchanged: the message of a commit that changes nothing, "" for no such commit."""
         stage, named = staged
         own = self.git_dir() / "nightly-memory"
         own.mkdir(exist_ok=True)
@@ -405,9 +407,10 @@ class History:
             self._git(*stage, given=named)
         index.unlink(missing_ok=True)
         if tree == tree_before:
-            if not told or self._git("log", "-1", "--format=%B", head).strip() == told.strip():
+            last = self._git("log", "-1", "--format=%B", head) if if_unchanged else ""
+            if last.strip() == if_unchanged.strip():
                 return head
-            message = told
+            message = if_unchanged
         parents = ["-p", head] if head else []
         sha = self._git(
             "commit-tree", tree, *parents, given=message, env=_identity(author, at)

@@ -54,7 +54,7 @@ def publish(
     press.history.refuse_if_unfit()
     if press.vault.hash(file.path) != file.before_hash:
         raise ChangedUnderneath(f"{file.path} was edited meanwhile")
-    if reason := press.history.away(file.path):
+    if reason := press.history.reason_to_leave(file.path):
         raise ChangedUnderneath(f"{file.path} {reason}")
     if press.history.is_dirty(file.path):
         if not press.commit_user_edits:

@@ -217,7 +217,7 @@ def _copy_parts(config: Config, part: Path) -> dict[str, str]:
     return {
         "head": history.head(),
         "branch": history.state().branch,
-        "first_known": " ".join(history.first_known()),
+        "shallow": " ".join(history.shallow()),
     }
 
 

@@ -162,7 +162,7 @@ def _checked(folder: Path) -> _Backup:
         dict(manifest.get("projects", {}))  # for `project_memories`
         if not _COMMIT.fullmatch(kept.vault.get("head", "")):
             raise ValueError("its commit is none")
-        if not all(map(_COMMIT.fullmatch, kept.vault.get("first_known", "").split())):
+        if not all(map(_COMMIT.fullmatch, kept.vault.get("shallow", "").split())):
             raise ValueError("its first commits are none")
         wrong = [said for name, entry in files.items() if (said := _wrong(kept, name, entry))]
     except FileNotFoundError as error:
@@ -236,7 +236,7 @@ def _stage(kept: _Backup, source: str, target: Path) -> Path:
                 (kept.folder / BUNDLE).absolute(),
                 kept.vault["head"],
                 kept.vault["branch"],
-                kept.vault.get("first_known", "").split(),  # older backups say nothing of it
+                kept.vault.get("shallow", "").split(),  # older backups say nothing of it
             )
         else:
             history.init()

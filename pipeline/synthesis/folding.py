@@ -224,7 +224,7 @@ def _refuse_if_elsewhere(article: str, desk: Desk) -> None:
     path, last = desk.vault.article_path(article), desk.store.ledger.last_commit(article)
     was = desk.history.files([last])[last] if last and desk.history.contains(last) else ()
     for page in {path, *was}:
-        if reason := desk.history.away(page):
+        if reason := desk.history.reason_to_leave(page):
             raise VaultFault(
                 f"{page} {reason}",
                 mend="its news wait until it is there: see `git sparse-checkout` or `git status`",
