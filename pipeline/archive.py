@@ -20,6 +20,7 @@ from typing import Any
 import zstandard
 
 from pipeline import ordinary
+from pipeline.durable import flush
 from pipeline.errors import StoreFault
 from pipeline.records import Action, Conversation, Message, Role
 
@@ -124,7 +125,7 @@ class Archive:
                     for piece in _pieces(lines):
                         packed.write(piece.encode())
                 file.flush()
-                os.fsync(file.fileno())
+                flush(file.fileno())
             part.replace(path)
         except BaseException:
             with contextlib.suppress(OSError):

@@ -18,6 +18,7 @@ from pipeline.errors import VaultFault
 from pipeline.git import Git
 from pipeline.prose import flat
 from pipeline.repository import text_of, versioned
+from pipeline.spelling import spelt
 
 OURS = "nightly-memory <nightly-memory@localhost>"
 _OPERATIONS = {
@@ -133,6 +134,7 @@ class History:
         Also one that `git status` passes over: ignored, skip-worktree, assume-unchanged. What is
         in it may stand nowhere else.
         """
+        path = self._spelt(path)
         if self._git("status", "--porcelain", "-z", "-uall", "--", path):
             return True
         if not os.path.lexists(self._root / path):
@@ -145,6 +147,7 @@ class History:
         A page is not deleted if git was told not to put it out, and one with conflicts has more
         than one text.
         """
+        path = self._spelt(path)
         listed = self._git("ls-files", "-t", "--stage", "-z", "--", path)
         tags = {entry[0] for entry in listed.split("\0") if entry}
         if "M" in tags:
@@ -180,6 +183,7 @@ class History:
         now. Waits for another git's lock; raises VaultFault that names the lock when it stays. `at`
         dates the commit.
         """
+        paths = [self._spelt(path) for path in paths]
         lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
         text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
         unchanged = f"{text}{_HOLDS}: {flat(paths[0])}\n" if lines and len(paths) == 1 else ""
@@ -198,6 +202,7 @@ class History:
         mail = self._git("config", "user.email", fails_with="").strip() or "you@localhost"
         author, subject = f"{name} <{mail}>", "vault: your edits"
         state = self.state()
+        paths = [self._spelt(path) for path in paths]
         for path in sorted(set(paths) & set(state.staged) & set(state.unstaged)):
             entry = self._git("ls-files", "--stage", "-z", "--", path).rstrip("\0")
             if not entry:
@@ -213,7 +218,11 @@ class History:
         """Commits, newest first: of one file, if given; after the commit `since`, if given."""
         if not self.head():
             return []
-        wanted = [f"{since}..HEAD" if since else "HEAD", "--", *([path] if path else [])]
+        wanted = [
+            f"{since}..HEAD" if since else "HEAD",
+            "--",
+            *([self._spelt(path)] if path else []),
+        ]
         return self._logged(*wanted)
 
     def files(self, commits: Sequence[str]) -> dict[str, list[str]]:
@@ -256,19 +265,21 @@ class History:
 
         As git would put it out: where it settles the line ends, a page may have had others.
         """
+        path = self._spelt(path)
         if not commit or not self._git("ls-tree", "-z", commit, "--", path):
             return None
         return self._git("cat-file", "--filters", f"{commit}:{path}")
 
     def holds(self, commit: str, path: str, content: str | None) -> bool:
         """Whether the file is as committed there if this is its text, None for no file."""
+        path = self._spelt(path)
         blob = "" if content is None else self._hashed(path, content)
         return self._blob(commit, path) == blob
 
     def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
         """The unified diff between two commits; "" for `old` is the time before the first."""
         start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
-        return self._diff(start, new, "--", *paths)
+        return self._diff(start, new, "--", *map(self._spelt, paths))
 
     def mentions(self, pattern: str) -> list[Commit]:
         """Commits, on any branch, that brought what matches into a page or took it out.
@@ -316,6 +327,10 @@ class History:
         return self._git_dir
 
     # -------------------------------------------------------------- inside
+
+    def _spelt(self, path: str) -> str:
+        """The name that git has for the file."""
+        return spelt(path, self._root, lambda: self._git("ls-files", "-z").split("\0"))
 
     def _logged(self, *wanted: str, given: str = "") -> list[Commit]:
         """What `git log` tells of with these arguments."""

@@ -11,6 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
 from pipeline import ordinary
+from pipeline.durable import flush, flush_folder
 from pipeline.entries import Entries
 from pipeline.errors import VaultFault
 from pipeline.evicted import is_evicted, refuse_evicted, stood_for
@@ -126,7 +127,7 @@ class Vault:
                     )
             finally:
                 temporary.unlink(missing_ok=True)
-            _sync_folder(target.parent)
+            flush_folder(target.parent)
         except UnicodeEncodeError as error:
             raise VaultFault(f"the text for {target} is not Unicode: {error.reason}") from error
         except OSError as error:
@@ -146,7 +147,7 @@ class Vault:
             ) from error
         if not gone:
             raise ChangedUnderneath(f"{target} was edited meanwhile", mend="try again")
-        _sync_folder(target.parent)
+        flush_folder(target.parent)
 
     # -------------------------------------------------------------- Meta and Talk
 
@@ -284,7 +285,7 @@ class Vault:
                 temporary.chmod(target.stat().st_mode & 0o7777)
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            flush(file.fileno())
 
 
 def _sha(data: bytes) -> str:
@@ -400,11 +401,3 @@ def _unlisted(folder: str, error: OSError) -> VaultFault:
 def _is_file(entry: os.DirEntry[str]) -> bool:
     # a link may lead to itself, of which only this way to ask makes nothing
     return Path(entry.path).is_file() if entry.is_symlink() else entry.is_file()
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -170,6 +170,7 @@ def _connection(path: Path, patience: float) -> sqlite3.Connection:
         # A write is on the disk when its call ends, since the last to close the file writes the log
         # back; syncing each commit besides makes sessions that write at once wait for seconds.
         connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA checkpoint_fullfsync=ON")  # for a Mac: see durable.py
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA secure_delete=ON")
     except sqlite3.Error:

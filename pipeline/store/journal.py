@@ -21,6 +21,7 @@ from pathlib import Path
 import zstandard
 
 from pipeline import ordinary
+from pipeline.durable import flush, flush_folder
 from pipeline.errors import StoreFault
 from pipeline.sqlite import transaction
 from pipeline.store.marks import Marks, Row
@@ -197,9 +198,9 @@ def _append(path: Path, frame: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(frame)
             file.flush()
-            os.fsync(file.fileno())
+            flush(file.fileno())
         if not size:
-            _keep_name(path.parent)
+            flush_folder(path.parent)
     except BaseException as error:
         # half a frame would hide those that come after it
         with contextlib.suppress(OSError):
@@ -207,15 +208,6 @@ def _append(path: Path, frame: bytes) -> None:
         if isinstance(error, OSError):
             raise _unwritable(path, error) from error
         raise
-
-
-def _keep_name(folder: Path) -> None:
-    """A file that is new survives the loss of power only once its folder was written as well."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _unwritable(path: Path, error: OSError) -> StoreFault:

@@ -1,0 +1,212 @@
+"""A vault on a Mac's volume: one file answers to many names, and git knows it by one of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import Config
+from pipeline.spelling import spelt
+from tests.support_forget import memory
+from tests.support_mac import composed, decomposed, volume
+from tests.support_night import Script, files, make_vault, run_night, write_sessions
+from tests.test_git_elsewhere import git
+from tests.test_git_settings import MINE, commit_all
+from tests.test_night import MORROW, NEWS, add_news, with_news
+
+pytestmark = pytest.mark.xdist_group("mac")
+LANTERN, HARBOR = "Lantern project.md", "Harbor project.md"
+
+
+@pytest.fixture(scope="module")
+def mac(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A Mac's volume, for all tests of this file."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        volume(tmp_path_factory.mktemp("mac"), patch) as mounted,
+    ):
+        yield mounted
+
+
+@pytest.fixture
+def config(home: Path, mac: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Transcripts, and an empty vault on the volume."""
+    monkeypatch.setenv("MEMORY_VAULT", str(mac / home.name / "MemoryVault"))
+    write_sessions(home)
+    return make_vault()
+
+
+def put(config: Config, name: str, title: str = "Lantern project") -> Path:
+    """The user's own page of the topic, committed."""
+    page = config.vault / "articles" / name
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(MINE.replace("Lantern project", title))
+    commit_all(config)
+    return page
+
+
+def pages(config: Config) -> list[str]:
+    """The articles as committed."""
+    listed = git(
+        config.vault, "-c", "core.quotepath=off", "ls-tree", "-r", "--name-only", "HEAD", "articles"
+    )
+    return [name.removeprefix("articles/") for name in listed.splitlines()]
+
+
+def status(config: Config) -> str:
+    """What git takes for uncommitted."""
+    return git(config.vault, "status", "--porcelain")
+
+
+def on_disk(config: Config) -> set[str]:
+    """The names that the folder of articles shows."""
+    return {path.name for path in (config.vault / "articles").iterdir()}
+
+
+def moved(config: Config) -> Path:
+    """After a night the user changes the case of one name, and files the other page away."""
+    articles = config.vault / "articles"
+    folder = articles / decomposed("Réseau")
+    folder.mkdir()
+    (articles / HARBOR).rename(folder / HARBOR)
+    return (articles / LANTERN).rename(articles / "lantern Project.md")
+
+
+def test_the_volume_is_as_a_mac_s(mac: Path) -> None:
+    """Case and form are kept and not told apart; git is told composed names."""
+    place = mac / "sample"
+    place.mkdir()
+    (place / decomposed("Café.md")).write_text("x")
+    assert (place / composed("cAFÉ.MD")).read_text() == "x"
+    assert [path.name for path in place.iterdir()] == [decomposed("Café.md")]
+    git(place, "init", "--quiet")
+    git(place, "add", decomposed("Café.md"))
+    assert git(place, "ls-files", "-z") == composed("Café.md") + "\0"
+
+
+# ------------------------------------------------------------------ one page stays one
+
+
+@pytest.mark.parametrize("before", ["lantern project.md", "LANTERN PROJECT.md"])
+def test_a_page_renamed_by_case_is_committed_once(config: Config, before: str) -> None:
+    """Git goes on with the name it has; the folder with the user's. Undo brings the bytes back."""
+    page = put(config, before).rename(config.vault / "articles" / LANTERN)
+    run_night(config)
+    assert "The Lantern" in page.read_text()
+    assert pages(config) == sorted([HARBOR, before])
+    assert on_disk(config) == {HARBOR, LANTERN}
+    assert status(config) == ""
+    memory("undo")
+    assert page.read_text() == MINE
+    assert on_disk(config) == {LANTERN}
+    assert status(config) == ""
+
+
+def test_a_page_in_a_folder_renamed_by_case_is_committed_once(config: Config) -> None:
+    """So is a page of the user's that is new in that folder: it goes where its neighbours are."""
+    folder = put(config, f"work/{LANTERN}").parent.rename(config.vault / "articles" / "Work")
+    run_night(config)
+    assert "The Lantern" in (folder / LANTERN).read_text()
+    assert pages(config) == [HARBOR, f"work/{LANTERN}"]
+    assert status(config) == ""
+
+
+def test_names_that_the_finder_wrote_are_committed_once(config: Config) -> None:
+    """Folder and page are decomposed on the disk, and composed where git has them."""
+    title = composed("Lantern projét")
+    page = put(config, decomposed(f"Réseau/{title}.md"), title)
+    edited = page.read_text().replace("My note", "My newest note")
+    page.write_text(edited)
+    names = {"Lantern": title, "Harbor": HARBOR.removesuffix(".md")}
+    script = Script(
+        {"cluster/name": lambda ask: next(n for word, n in names.items() if word in ask.prompt)}
+    )
+    run_night(config, script)
+    assert "The Lantern" in page.read_text()
+    assert pages(config) == [HARBOR, composed(f"Réseau/{title}.md")]
+    assert status(config) == ""
+    memory("undo")
+    assert page.read_text() == edited
+    assert status(config) == ""
+
+
+def test_edits_under_another_name_are_the_users_and_come_first(config: Config) -> None:
+    """What was uncommitted stands in a commit of the user's, under the name git has."""
+    page = put(config, "lantern project.md").rename(config.vault / "articles" / LANTERN)
+    edited = MINE.replace("My note", "My newest note")
+    page.write_text(edited)
+    run_night(config)
+    assert pages(config) == [HARBOR, "lantern project.md"]
+    theirs = git(config.vault, "log", "--author=You", "-1", "--format=%H", "--", "articles").strip()
+    assert git(config.vault, "show", f"{theirs}:articles/lantern project.md") == edited.strip()
+    memory("undo")
+    assert page.read_text() == edited
+
+
+# ------------------------------------------------------------------ what comes after
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_the_next_night_and_its_undo(config: Config, home: Path, *, committed: bool) -> None:
+    """News go into the page by its new name; git tells of an update of the one page."""
+    run_night(config)
+    page = moved(config)
+    first = page.read_text()
+    if committed:
+        commit_all(config)
+    add_news(home)
+    night = run_night(config, with_news(), at=MORROW)
+    assert night.results.problems == []
+    assert NEWS in page.read_text()
+    assert pages(config).count(LANTERN) == 1 and "lantern Project.md" not in pages(config)
+    memory("undo")
+    assert page.read_text() == first
+    assert "lantern Project.md" in on_disk(config)
+
+
+def test_a_backup_comes_back_with_the_names_of_the_disk(config: Config, tmp_path: Path) -> None:
+    """Every file is as it was, and git sees what it saw."""
+    run_night(config)
+    moved(config)
+    held, seen = files(config.vault), status(config)
+    made = json.loads(memory("backup", str(tmp_path / "disk"), "--json"))["backup"]
+    for folder in (config.vault, config.cache_dir, config.data_dir):
+        shutil.rmtree(folder)
+    memory("restore", made)
+    assert files(config.vault) == held
+    assert status(config) == seen
+
+
+def test_a_lost_database_comes_back_under_the_names_of_the_disk(config: Config, home: Path) -> None:
+    """The night after a rebuild asks nothing and changes nothing."""
+    run_night(config)
+    moved(config)
+    add_news(home)
+    run_night(config, with_news(), at=MORROW)
+    for path in config.cache_dir.glob("memory.sqlite*"):
+        path.unlink()
+    memory("rebuild")
+    held = files(config.vault)
+    night = run_night(config, with_news(), at=MORROW)
+    assert night.results.problems == [] and night.model.asked == []
+    assert files(config.vault) == held
+
+
+# ------------------------------------------------------------------ elsewhere
+
+
+def test_where_every_name_is_another_file_git_is_not_asked(tmp_path: Path) -> None:
+    """As on most volumes of Linux: two pages may differ in case, or in form, alone."""
+    (tmp_path / ".git").mkdir()
+    for name in ("a.md", decomposed("é.md"), composed("é.md")):
+        (tmp_path / name).write_text(name)
+
+    def asked() -> list[str]:
+        raise AssertionError("git was asked")
+
+    for name in ("a.md", "A.md", decomposed("é.md"), composed("é.md")):
+        assert spelt(name, tmp_path, asked) == name
