@@ -12,10 +12,13 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from pipeline import ordinary
+from pipeline.evicted import is_evicted
 from pipeline.links import ArticleEntry
 from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Kind, Page, parse
 from pipeline.prose import flat, reading
@@ -104,14 +107,14 @@ def _looked_at(stem: str, path: str, known: _Known | None) -> _Known | None:
         stamp = _stamp(path)
         if known is not None and stamp and known.stamp == stamp:
             return known
-        with open(path, "rb") as file:  # noqa: PTH123 - a thousand paths are not worth objects
-            content = file.read()
+        content = ordinary.content(Path(path))
         digest = hashlib.sha256(content).hexdigest()
         if known is not None and known.digest == digest and known.entry.stem == stem:
             return _Known(digest, stamp, known.entry)
         return _Known(digest, stamp, entry_of(stem, content.decode("utf-8")))
     except (UnicodeDecodeError, OSError):
-        return None  # `Vault.read` says what is wrong to whoever wants this very page
+        # `Vault.read` says what is wrong to whoever wants this very page
+        return known if is_evicted(Path(path)) else None
 
 
 def _stamp(path: str) -> str:

@@ -1,7 +1,7 @@
 """Files that iCloud has taken off the disk, until somebody opens them.
 
-`.Name.md.icloud` then stands where `Name.md` stood: the page is not there, and not deleted either.
-macOS keeps the name since version 14, and fetches the file when it is read.
+Up to macOS 13 `.Name.md.icloud` then stands where `Name.md` stood: the page is not there, and not
+deleted either. Since version 14 the page keeps its name and its size, and has no content.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from pipeline.errors import VaultFault
+from pipeline.ordinary import is_dataless
 
 _ENDING = ".icloud"
 
@@ -23,7 +24,10 @@ def stood_for(name: str) -> str:
 
 def is_evicted(path: Path) -> bool:
     """Whether the file is kept by iCloud alone."""
-    return os.path.lexists(path.with_name(f".{path.name}{_ENDING}")) and not os.path.lexists(path)
+    try:
+        return is_dataless(path.lstat())
+    except OSError:
+        return os.path.lexists(path.with_name(f".{path.name}{_ENDING}"))
 
 
 def refuse_evicted(path: Path) -> None:

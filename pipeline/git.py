@@ -21,6 +21,7 @@ _SETTINGS = (
     "core.fsmonitor=false",
     "core.autocrlf=false",  # a page is committed as its bytes are
     "core.safecrlf=false",
+    "core.trustctime=false",  # iCloud changes it as it takes a page off the disk: none is read anew
     "core.fsync=all",  # else a loss of power takes the commit of an edit that we wrote over
     "commit.gpgsign=false",
     "gc.autoDetach=false",

@@ -100,6 +100,7 @@ class Vault:
             refuse_evicted(self._root / path)
             return ""
         except OSError as error:
+            refuse_evicted(self._root / path)
             raise VaultFault(f"cannot read {self._root / path}: {error.strerror}") from error
 
     def write(self, path: str, text: str, *, expect: str) -> None:
@@ -268,6 +269,7 @@ class Vault:
                 f"{path} is not UTF-8 (byte {error.start})", mend="save it as UTF-8"
             ) from error
         except OSError as error:
+            refuse_evicted(path)
             raise VaultFault(f"cannot read {path}: {error.strerror}") from error
 
     def _scratch(self, target: Path) -> Path:

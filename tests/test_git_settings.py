@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -203,6 +206,53 @@ def test_a_page_that_icloud_took_off_the_disk_is_not_deleted(home: Path, config:
         "Harbor project.md",
     ]
     evicted.rename(page)
+    run_night(config, with_news(), at=AFTER)
+    assert NEWS in page.read_text()
+
+
+def dataless(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As macOS 14 has a file that iCloud took off the disk: its name, its size, and a flag."""
+    taken = page.stat().st_ino
+
+    class Flagged:
+        st_flags = 0x40000000  # SF_DATALESS
+
+        def __init__(self, status: os.stat_result) -> None:
+            self._status = status
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._status, name)
+
+    def flagging(asked: Callable[..., os.stat_result]) -> Callable[..., Any]:
+        def told(*given: Any, **more: Any) -> Any:
+            status = asked(*given, **more)
+            return Flagged(status) if status.st_ino == taken else status
+
+        return told
+
+    for name in ("stat", "lstat", "fstat"):
+        monkeypatch.setattr(os, name, flagging(getattr(os, name)))
+
+
+def test_a_page_that_is_in_icloud_under_its_name_is_not_read(
+    home: Path, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads it may wait for ever. Its news wait, and a search finds it as it was."""
+    run_night(config)
+    page = config.vault / LANTERN
+    asked = ("search", "retention job", "--in", "articles")
+    found = memory(*asked)
+    assert "[[Lantern project" in found
+    text = page.read_text()
+    page.write_text("x" * len(text.encode()))  # what a read would bring up here
+    add_news(home)
+    with monkeypatch.context() as patch:
+        dataless(page, patch)
+        night = run_night(config, with_news(), at=MORROW)
+        assert "is in iCloud" in str(night.results.rejected)
+        assert memory(*asked) == found
+    assert page.read_text() == "x" * len(text.encode())
+    page.write_text(text)
     run_night(config, with_news(), at=AFTER)
     assert NEWS in page.read_text()
 

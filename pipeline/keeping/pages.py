@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline import ordinary
 from pipeline.footnotes import citations_of
 from pipeline.keeping.backing_up import walk
 from pipeline.keeping.searching import Needles
@@ -31,7 +32,7 @@ def pages(vault: Path) -> Iterator[tuple[str, str]]:
     for path in walk(vault, (vault / ".git",)):
         if path.suffix == ".md" and not path.is_symlink():
             with suppress(OSError, UnicodeDecodeError):
-                yield path.relative_to(vault).as_posix(), path.read_bytes().decode("utf-8")
+                yield path.relative_to(vault).as_posix(), ordinary.content(path).decode("utf-8")
 
 
 def as_read(vault: Path) -> Iterator[tuple[str, str]]:

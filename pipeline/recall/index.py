@@ -20,6 +20,7 @@ from typing import Any
 
 from pipeline import ordinary
 from pipeline.errors import VaultFault
+from pipeline.evicted import is_evicted
 from pipeline.recall.listing import Pages, Stamp, day_of, is_settled, listed, looked, stamp_of
 from pipeline.recall.terms import spaced
 from pipeline.sqlite import files_of, make_file, transaction
@@ -243,7 +244,8 @@ class SectionIndex:
                 content = ordinary.content(self._root / path)
                 content.decode("utf-8")
             except (OSError, UnicodeDecodeError):  # whoever reads this very page is told
-                gone = gone | ({path} & known.keys())
+                if not is_evicted(self._root / path):  # else it is found as it was
+                    gone = gone | ({path} & known.keys())
                 continue
             kept = connection.execute("SELECT stem, digest FROM files WHERE path = ?", (path,))
             if kept.fetchone() == (stem, hashlib.sha256(content).hexdigest()):
