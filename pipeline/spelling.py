@@ -21,12 +21,10 @@ def spelt(path: str, root: Path, names: Callable[[], Iterable[str]]) -> str:
     """
     if not _has_aliases(path, root):
         return path
-    known: dict[str, str] = {}
-    for name in names():
-        if name == path:
-            return path
-        for start in _starts(name):
-            known.setdefault(_folded(start), start)
+    listed = list(names())
+    if path in listed:
+        return path
+    known = {_folded(start): start for name in listed for start in _starts(name)}
     for start in reversed(_starts(path)):
         named = known.get(_folded(start))
         if named and _is_same(root / named, root / start):
