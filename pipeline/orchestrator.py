@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.backlog import Passes, left, news
 from pipeline.control import Control, StageOver, Stopped
 from pipeline.desk import Desk
-from pipeline.errors import MemoryFault
+from pipeline.errors import MemoryFault, VaultFault
 from pipeline.publish import Press, heal
 from pipeline.records import Done, Event, Failed, Held, Outcome, Skipped
 from pipeline.refusals import ending
@@ -210,7 +210,7 @@ def _failed(stage: Stage, error: Exception) -> Failed:
         raise fault from error
     _LOG.debug("a job of %s failed", stage.NAME, exc_info=error)
     if isinstance(error, MemoryFault):
-        return Failed((str(error),))
+        return Failed((str(error),), parks=not isinstance(error, VaultFault))
     return Failed((f"unexpected {type(error).__name__}: {error}",))
 
 
@@ -230,4 +230,5 @@ def _record(stage: Stage, job: Any, outcome: Outcome, desk: Desk) -> None:
             now=desk.now(),
             pause=timedelta(hours=desk.policy.synthesize.pause_hours),
             max_attempts=desk.policy.synthesize.max_attempts,
+            parks=outcome.parks,
         )

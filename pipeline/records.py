@@ -388,9 +388,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The job was not done; it is retried after a growing pause and parked in the end."""
+    """The job was not done; it is retried after a growing pause and parked in the end.
+
+    parks: False where the page stands against it, as one with conflicts or in iCloud: its owner
+    will mend that, and it is retried for as long as that takes.
+    """
 
     reasons: tuple[str, ...]
+    parks: bool = True
 
 
 Outcome = Done | Held | Skipped | Failed

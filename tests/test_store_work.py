@@ -208,6 +208,23 @@ def test_a_failing_job_rests_longer_each_time_and_is_parked(store: Store) -> Non
     assert store.ledger.attempts() == []
 
 
+def test_a_job_that_waits_for_the_user_is_never_parked(store: Store) -> None:
+    """However often it failed, it is tried again within four days."""
+    for _ in range(50):
+        attempt = store.ledger.fail(
+            "synthesize",
+            "job",
+            "why",
+            now=START,
+            pause=timedelta(hours=20),
+            max_attempts=5,
+            parks=False,
+        )
+    assert not attempt.parked
+    assert store.ledger.resting("synthesize", START, YEAR) == {"job"}
+    assert store.ledger.resting("synthesize", START + timedelta(days=4), YEAR) == frozenset()
+
+
 def test_a_pause_set_by_a_wrong_clock_does_not_last(store: Store) -> None:
     """A clock that was ten years ahead for a night does not silence a job for ten years."""
     ahead = START + timedelta(days=3650)

@@ -135,7 +135,7 @@ def keep(result: Extracted | Folded | Gone, desk: Desk) -> Outcome:
         try:
             return _publish(again, desk)
         except ChangedUnderneath as error:
-            return Failed((str(error),))
+            return Failed((str(error),), parks=False)
 
 
 def _fold(job: Fold, desk: Desk) -> Folded | Gone:

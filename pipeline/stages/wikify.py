@@ -62,7 +62,7 @@ def keep(result: Result, desk: Desk) -> Outcome:
             return _keep_rows(press, desk)
         return _keep_revision(result, press, desk)
     except ChangedUnderneath as error:
-        return Failed((str(error),))
+        return Failed((str(error),), parks=False)
 
 
 def _keep_revision(result: Revision, press: Press, desk: Desk) -> Outcome:

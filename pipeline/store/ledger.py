@@ -13,6 +13,8 @@ from pipeline.records import Change
 from pipeline.sqlite import transaction
 from pipeline.store.times import to_text
 
+_DOUBLED = 2  # times at most that the pause of a job that is never parked doubles
+
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
@@ -427,14 +429,19 @@ class Ledger:
         now: datetime,
         pause: timedelta,
         max_attempts: int,
+        parks: bool = True,
     ) -> Attempt:
-        """Count a failed try; the pause doubles each time, after `max_attempts` it is parked."""
+        """Count a failed try; the pause doubles each time, after `max_attempts` it is parked.
+
+        parks: whether it ever is.
+        """
         row = self._connection.execute(
             "SELECT count FROM attempts WHERE stage = ? AND job = ?", (stage, job)
         ).fetchone()
         count = (row["count"] if row else 0) + 1
-        next_try_at = to_text(now + pause * 2 ** (count - 1))
-        parked = count >= max_attempts
+        doubled = count - 1 if parks else min(count - 1, _DOUBLED)
+        next_try_at = to_text(now + pause * 2**doubled)
+        parked = parks and count >= max_attempts
         self._connection.execute(
             """INSERT OR REPLACE INTO attempts (stage, job, count, last_reason, next_try_at, parked)
                VALUES (?, ?, ?, ?, ?, ?)""",
