@@ -18,7 +18,7 @@ from pipeline.errors import VaultFault
 from pipeline.git import Git
 from pipeline.prose import flat
 from pipeline.repository import text_of, versioned
-from pipeline.spelling import spelt
+from pipeline.spelling import folded, has_aliases, in_vault, spelt
 
 OURS = "nightly-memory <nightly-memory@localhost>"
 _OPERATIONS = {
@@ -218,12 +218,8 @@ class History:
         """Commits, newest first: of one file, if given; after the commit `since`, if given."""
         if not self.head():
             return []
-        wanted = [
-            f"{since}..HEAD" if since else "HEAD",
-            "--",
-            *([self._spelt(path)] if path else []),
-        ]
-        return self._logged(*wanted)
+        named, env = self._whenever([path] if path else [])
+        return self._logged(f"{since}..HEAD" if since else "HEAD", "--", *named, env=env)
 
     def files(self, commits: Sequence[str]) -> dict[str, list[str]]:
         """Paths each of these commits changed, against its first parent, or holds all the same."""
@@ -243,7 +239,7 @@ class History:
             for commit in self._logged("--no-walk=unsorted", "--stdin", given=told):
                 if path := commit.trailers.get(_HOLDS):
                     found[commit.sha].append(path)
-        return found
+        return {commit: self._each_once(paths) for commit, paths in found.items()}
 
     def before(self, commit: str) -> str:
         """The commit that this one was made on, "" for the first.
@@ -252,7 +248,8 @@ class History:
         """
         (this,) = self._logged("-1", commit)
         if path := this.trailers.get(_HOLDS):
-            commit = self._git("log", "-1", "--format=%H", commit, "--", path).strip()
+            named, env = self._whenever([path])
+            commit = self._git("log", "-1", "--format=%H", commit, "--", *named, env=env).strip()
         return self._git("rev-parse", "--verify", "--quiet", f"{commit}^", fails_with="").strip()
 
     def contains(self, commit: str) -> bool:
@@ -265,21 +262,24 @@ class History:
 
         As git would put it out: where it settles the line ends, a page may have had others.
         """
-        path = self._spelt(path)
-        if not commit or not self._git("ls-tree", "-z", commit, "--", path):
+        if not commit:
+            return None
+        path = self._spelt(path, commit)
+        if not self._git("ls-tree", "-z", commit, "--", path):
             return None
         return self._git("cat-file", "--filters", f"{commit}:{path}")
 
     def holds(self, commit: str, path: str, content: str | None) -> bool:
         """Whether the file is as committed there if this is its text, None for no file."""
-        path = self._spelt(path)
+        path = self._spelt(path, commit)
         blob = "" if content is None else self._hashed(path, content)
         return self._blob(commit, path) == blob
 
     def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
         """The unified diff between two commits; "" for `old` is the time before the first."""
         start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
-        return self._diff(start, new, "--", *map(self._spelt, paths))
+        named, env = self._whenever(paths)
+        return self._diff(start, new, "--", *named, env=env)
 
     def mentions(self, pattern: str) -> list[Commit]:
         """Commits, on any branch, that brought what matches into a page or took it out.
@@ -328,13 +328,39 @@ class History:
 
     # -------------------------------------------------------------- inside
 
-    def _spelt(self, path: str) -> str:
-        """The name that git has for the file."""
-        return spelt(path, self._root, lambda: self._git("ls-files", "-z").split("\0"))
+    def _spelt(self, path: str, commit: str = "") -> str:
+        """The name that git has for the file: in its index, or in a commit."""
+        asked = ("ls-tree", "-r", "-z", "--name-only", commit) if commit else ("ls-files", "-z")
+        return spelt(path, self._root, lambda: self._git(*asked).split("\0"))
 
-    def _logged(self, *wanted: str, given: str = "") -> list[Commit]:
+    def _whenever(self, paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """What names these files to git, in whatever case it had them, and its environment."""
+        if not any(has_aliases(path, self._root) for path in paths):
+            return list(paths), {}
+        return [f":(icase,literal){path}" for path in paths], {"GIT_LITERAL_PATHSPECS": "0"}
+
+    def _each_once(self, paths: Sequence[str]) -> list[str]:
+        """The files of a commit by the vault's names; one that it renamed by case is one file."""
+        named = [in_vault(path, self._root) for path in paths]
+        by_file = {folded(path): path for path in reversed(named)}
+        if len(by_file) < len(named) and has_aliases(named[0], self._root):
+            return list(by_file.values())[::-1]
+        return named
+
+    def _left_behind(self, paths: Sequence[str], beside: Mapping[str, str]) -> list[str]:
+        """Names that these files have in the index beside the user's, and no longer in theirs."""
+        files = {folded(path) for path in paths if has_aliases(path, self._root)}
+        if not files:
+            return []
+        listed = self._git("ls-files", "-z", env=beside).split("\0")
+        others = {name for name in listed if folded(name) in files} - {*paths}
+        return sorted(others - {*self._git("ls-files", "-z").split("\0")}) if others else []
+
+    def _logged(
+        self, *wanted: str, given: str = "", env: Mapping[str, str] | None = None
+    ) -> list[Commit]:
         """What `git log` tells of with these arguments."""
-        told = self._git("log", "-z", "--format=tformat:%H%x00%B", *wanted, given=given)
+        told = self._git("log", "-z", "--format=tformat:%H%x00%B", *wanted, given=given, env=env)
         fields = told.split("\0")
         return [
             _commit(sha.strip(), body) for sha, body in zip(fields[::2], fields[1::2], strict=False)
@@ -413,6 +439,10 @@ class History:
         beside = {"GIT_INDEX_FILE": str(index)}
         head, tree_before = self._head_and_tree()
         self._git("read-tree", head or "--empty", env=beside)
+        if others := self._left_behind(paths, beside):
+            removed = "".join(f"{name}\0" for name in others)
+            removing = ("update-index", "--force-remove", "-z", "--stdin")
+            self._git(*removing, given=removed, env=beside)
         self._git(*stage, given=named, env=beside)
         tree = self._git("write-tree", env=beside).strip()
         # The user's index before the commit: killed after this, the page is staged as it will be
@@ -438,8 +468,9 @@ class History:
         )  # fmt: skip
         return sha
 
-    def _diff(self, *arguments: str) -> str:
-        raw = self._git("diff", "--no-color", "--no-ext-diff", "--no-textconv", *arguments)
+    def _diff(self, *arguments: str, env: Mapping[str, str]) -> str:
+        options = ("--no-color", "--no-ext-diff", "--no-textconv")
+        raw = self._git("diff", *options, *arguments, env=env)
         # for people to read, who would rather see a replacement character than a traceback
         return raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 

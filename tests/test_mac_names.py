@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.config import Config
 from pipeline.spelling import spelt
-from tests.support_forget import memory
+from tests.support_forget import conv_of, memory
 from tests.support_mac import composed, decomposed, volume
 from tests.support_night import Script, files, make_vault, run_night, write_sessions
 from tests.test_git_elsewhere import git
@@ -19,6 +19,7 @@ from tests.test_git_settings import MINE, commit_all
 from tests.test_night import MORROW, NEWS, add_news, with_news
 
 pytestmark = pytest.mark.xdist_group("mac")
+_LEFT = 9  # exit code of what was done in part
 LANTERN, HARBOR = "Lantern project.md", "Harbor project.md"
 
 
@@ -166,6 +167,117 @@ def test_the_next_night_and_its_undo(config: Config, home: Path, *, committed: b
     memory("undo")
     assert page.read_text() == first
     assert "lantern Project.md" in on_disk(config)
+
+
+def renamed_in_git(config: Config, old: str, new: str) -> None:
+    """By case alone, and git knows."""
+    git(config.vault, "mv", old, f"{new}.x")
+    git(config.vault, "mv", f"{new}.x", new)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (f"articles/{LANTERN}", "articles/lantern Project.md"),
+        ("articles/work", "articles/Work"),
+        ("articles", "Articles"),
+    ],
+)
+def test_what_was_written_before_a_renaming_in_git_is_taken_back(
+    config: Config, old: str, new: str, *, committed: bool
+) -> None:
+    """The commit has the older name, and what it did is found there."""
+    page = put(config, f"work/{LANTERN}" if old.endswith("work") else LANTERN)
+    run_night(config)
+    assert "The Lantern" in page.read_text()
+    renamed_in_git(config, old, new)
+    if committed:
+        git(config.vault, "commit", "--quiet", "-m", "renamed")
+    assert "The Lantern" in memory("diff")
+    memory("undo")
+    assert page.read_text() == MINE
+    assert [name for name in pages(config) if name == HARBOR] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (f"articles/{LANTERN}", "articles/lantern Project.md"),
+        ("articles", "Articles"),
+        ("Meta", "meta"),
+    ],
+)
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_night_after_a_renaming_in_git(
+    config: Config, home: Path, old: str, new: str, *, committed: bool
+) -> None:
+    """No file has two names in what is committed, and the night is the one that undo means."""
+    run_night(config)
+    first = (config.vault / "articles" / LANTERN).read_text()
+    renamed_in_git(config, old, new)
+    if committed:
+        git(config.vault, "commit", "--quiet", "-m", "renamed")
+    add_news(home)
+    night = run_night(config, with_news(), at=MORROW)
+    assert night.results.problems == []
+    listed = git(config.vault, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    assert len({name.casefold() for name in listed}) == len(listed)
+    memory("undo")
+    assert (config.vault / "articles" / LANTERN).read_text() == first
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_night_that_was_killed_before_the_page_was_renamed(
+    config: Config, home: Path, monkeypatch: pytest.MonkeyPatch, *, committed: bool
+) -> None:
+    """What the user commits with their renaming was the night's, and undo takes that alone back."""
+    run_night(config)
+    page = config.vault / "articles" / LANTERN
+    first = page.read_text()
+    add_news(home)
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.publish._commit", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            run_night(config, with_news(), at=MORROW)
+    assert NEWS in page.read_text()
+    renamed_in_git(config, f"articles/{LANTERN}", "articles/lantern Project.md")
+    if committed:
+        git(config.vault, "commit", "--quiet", "-a", "-m", "renamed")
+    run_night(config, with_news(), at=MORROW)
+    memory("undo")
+    assert page.read_text() == first
+
+
+def stopped(*_: object) -> str:
+    """In the place of a step that is not reached."""
+    raise KeyboardInterrupt
+
+
+def test_a_topic_is_forgotten_where_git_has_another_folder(config: Config) -> None:
+    """What rests on the conversation alone is struck out of `Articles/` too."""
+    run_night(config)
+    renamed_in_git(config, "articles", "Articles")
+    git(config.vault, "commit", "--quiet", "-m", "renamed")
+    # the transcript and older commits hold it still
+    memory("forget", conv_of(config), "--from-articles", "--yes", code=_LEFT)
+    assert "queue length of each worker" not in (config.vault / "articles" / LANTERN).read_text()
+
+
+@pytest.mark.parametrize("form", [composed, decomposed])
+def test_an_article_is_meant_by_any_form_of_its_name(
+    config: Config, form: Callable[[str], str]
+) -> None:
+    """As by any case: a name that the Finder wrote is copied decomposed."""
+    title = composed("Lantern projét")
+    names = {"Lantern": title, "Harbor": HARBOR.removesuffix(".md")}
+    script = Script(
+        {"cluster/name": lambda ask: next(n for word, n in names.items() if word in ask.prompt)}
+    )
+    run_night(config, script)
+    assert "4 claims" in memory("log", form(title))
+    memory("undo", form(title).lower())
+    assert on_disk(config) == {HARBOR}
 
 
 def test_a_backup_comes_back_with_the_names_of_the_disk(config: Config, tmp_path: Path) -> None:

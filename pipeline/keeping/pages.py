@@ -13,6 +13,7 @@ from pipeline.keeping.backing_up import walk
 from pipeline.keeping.searching import Needles
 from pipeline.markdown import parse
 from pipeline.prose import reading
+from pipeline.spelling import in_vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,10 @@ def pages(vault: Path) -> Iterator[tuple[str, str]]:
     for path in walk(vault, (vault / ".git",)):
         if path.suffix == ".md" and not path.is_symlink():
             with suppress(OSError, UnicodeDecodeError):
-                yield path.relative_to(vault).as_posix(), ordinary.content(path).decode("utf-8")
+                yield (
+                    in_vault(path.relative_to(vault).as_posix(), vault),
+                    ordinary.content(path).decode("utf-8"),
+                )
 
 
 def as_read(vault: Path) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ from pipeline.records import (
 )
 from pipeline.review import Reviewer
 from pipeline.review.addressing import readdress
+from pipeline.spelling import folded
 from pipeline.store.holds import Hold
 from pipeline.store.ledger import PageFile
 from pipeline.surgery import apply
@@ -47,8 +48,7 @@ def find(named: str, reviewer: Reviewer) -> list[Hold]:
     found = [
         hold
         for hold in waiting
-        if named.casefold()
-        in (str(hold.id), hold.draft.article.casefold(), hold.draft.title.casefold())
+        if folded(named) in (str(hold.id), folded(hold.draft.article), folded(hold.draft.title))
     ]
     if not named and len(waiting) == 1:
         return waiting

@@ -12,6 +12,7 @@ from pipeline.errors import ConfigFault
 from pipeline.history import Commit
 from pipeline.records import Change
 from pipeline.review import Reviewer
+from pipeline.spelling import folded
 from pipeline.store.holds import Hold
 from pipeline.store.runs import Run
 
@@ -63,7 +64,7 @@ def runs(limit: int, reviewer: Reviewer) -> list[Told]:
 def article_log(name: str, reviewer: Reviewer) -> list[tuple[Change, bool]]:
     """What was done to an article, newest first. Raises ConfigFault when nothing ever was."""
     entries = reviewer.press.vault.catalog()
-    stems = [e.stem for e in entries if name.casefold() in (e.stem.casefold(), e.title.casefold())]
+    stems = [e.stem for e in entries if folded(name) in (folded(e.stem), folded(e.title))]
     found = [
         told
         for stem in stems or [name]

@@ -18,6 +18,7 @@ from pipeline.prose import plain
 from pipeline.publish import digest, publish
 from pipeline.review import Reviewer
 from pipeline.review.merging import without
+from pipeline.spelling import folded
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.topics.obeying import refresh_page
 from pipeline.vault import ChangedUnderneath
@@ -140,7 +141,7 @@ def _chosen(what: str, writes: Sequence[_Write], reviewer: Reviewer) -> tuple[st
     stems = {
         entry.stem
         for entry in vault.catalog()
-        if what.casefold() in (entry.stem.casefold(), entry.title.casefold())
+        if folded(what) in (folded(entry.stem), folded(entry.title))
     } or ({what} if what else set())
     made = {change.commit for stem in stems for change, _ in ledger.changes(article=stem)}
     # the user may have moved or renamed the file since
