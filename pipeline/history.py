@@ -18,7 +18,7 @@ from pipeline.errors import VaultFault
 from pipeline.git import Git
 from pipeline.prose import flat
 from pipeline.repository import text_of, versioned
-from pipeline.spelling import folded, has_aliases, in_vault, spelt
+from pipeline.spelling import folded, has_aliases, in_vault, sameness, spelt
 
 OURS = "nightly-memory <nightly-memory@localhost>"
 _OPERATIONS = {
@@ -342,18 +342,20 @@ class History:
     def _each_once(self, paths: Sequence[str]) -> list[str]:
         """The files of a commit by the vault's names; one that it renamed by case is one file."""
         named = [in_vault(path, self._root) for path in paths]
-        by_file = {folded(path): path for path in reversed(named)}
-        if len(by_file) < len(named) and has_aliases(named[0], self._root):
-            return list(by_file.values())[::-1]
-        return named
+        if len({folded(path) for path in named}) == len(named):  # nearly always
+            return named
+        same = sameness(self._root)
+        files = {same(path): path for path in reversed(named)}
+        return list(files.values())[::-1]
 
     def _left_behind(self, paths: Sequence[str], beside: Mapping[str, str]) -> list[str]:
         """Names that these files have in the index beside the user's, and no longer in theirs."""
-        files = {folded(path) for path in paths if has_aliases(path, self._root)}
+        same = sameness(self._root)
+        files = {same(path) for path in paths if has_aliases(path, self._root)}
         if not files:
             return []
         listed = self._git("ls-files", "-z", env=beside).split("\0")
-        others = {name for name in listed if folded(name) in files} - {*paths}
+        others = {name for name in listed if same(name) in files} - {*paths}
         return sorted(others - {*self._git("ls-files", "-z").split("\0")}) if others else []
 
     def _logged(

@@ -26,36 +26,51 @@ def spelt(path: str, root: Path, names: Callable[[], Iterable[str]]) -> str:
     listed = list(names())
     if path in listed:
         return path
-    known = {folded(start): start for name in listed for start in _starts(name)}
+    same = sameness(root)
+    known = {same(start): start for name in listed for start in _starts(name)}
     for start in reversed(_starts(path)):
-        named = known.get(folded(start))
-        if named and _is_same(root / named, root / start):
+        named = known.get(same(start))
+        # of files that are gone, nothing tells them apart
+        if named and _number(root / named) == _number(root / start):
             return named + _composed(path[len(start) :])
     return _composed(path)
 
 
 def has_aliases(path: str, root: Path) -> bool:
     """Whether the volume takes another name for this one."""
-    if _is_same(root / ".git", root / ".GIT"):
+    if _ignores_case(root):
         return True
     # also a volume that tells case apart, if it is a Mac's
     other = next((o for o in (_composed(path), _decomposed(path)) if o != path), path)
-    return other != path and _is_same(root / path, root / other)
+    return other != path and _number(root / path) == _number(root / other)
+
+
+def sameness(root: Path) -> Callable[[str], str]:
+    """What is the same for all names that the volume may take for one."""
+    return folded if _ignores_case(root) else _composed
+
+
+def folded(name: str) -> str:
+    """The same for all names that differ in case or Unicode form alone."""
+    return _composed(_composed(name).casefold())
 
 
 def in_vault(path: str, root: Path) -> str:
     """A path that git or the disk tells of, with the vault's own folder as this program has it.
 
-    The user's may be called `Articles`: on such a volume it is the same.
+    The user's may be called `Articles`: on a Mac's volume it is the same.
     """
     top, slash, rest = path.partition("/")
+    if top in _OURS:
+        return path
     ours = next((name for name in _OURS if folded(name) == folded(top)), top)
-    return f"{ours}{slash}{rest}" if ours != top and has_aliases(path, root) else path
+    number = _number(root / top) if ours != top else None
+    return f"{ours}{slash}{rest}" if number and number == _number(root / ours) else path
 
 
-def folded(path: str) -> str:
-    """The same for all names that a Mac's volume takes for one."""
-    return _composed(_composed(path).casefold())
+def _ignores_case(root: Path) -> bool:
+    number = _number(root / ".git")
+    return number is not None and number == _number(root / ".GIT")
 
 
 def _starts(path: str) -> list[str]:
@@ -64,12 +79,8 @@ def _starts(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    """Whether both are one file; of files that are gone, nothing tells them apart."""
-    return _number(one) == _number(other)
-
-
 def _number(path: Path) -> tuple[int, int] | None:
+    """What a file has of its own, whatever it is called; None for one that is not there."""
     try:
         status = os.lstat(path)
     except OSError:
