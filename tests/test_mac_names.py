@@ -68,6 +68,14 @@ def on_disk(config: Config) -> set[str]:
     return {path.name for path in (config.vault / "articles").iterdir()}
 
 
+def naming(title: str) -> Script:
+    """The topic of the Lantern project is called so."""
+    names = {"Lantern": title, "Harbor": HARBOR.removesuffix(".md")}
+    return Script(
+        {"cluster/name": lambda ask: next(n for word, n in names.items() if word in ask.prompt)}
+    )
+
+
 def moved(config: Config) -> Path:
     """After a night the user changes the case of one name, and files the other page away."""
     articles = config.vault / "articles"
@@ -122,11 +130,7 @@ def test_names_that_the_finder_wrote_are_committed_once(config: Config) -> None:
     page = put(config, decomposed(f"Réseau/{title}.md"), title)
     edited = page.read_text().replace("My note", "My newest note")
     page.write_text(edited)
-    names = {"Lantern": title, "Harbor": HARBOR.removesuffix(".md")}
-    script = Script(
-        {"cluster/name": lambda ask: next(n for word, n in names.items() if word in ask.prompt)}
-    )
-    run_night(config, script)
+    run_night(config, naming(title))
     assert "The Lantern" in page.read_text()
     assert pages(config) == [HARBOR, composed(f"Réseau/{title}.md")]
     assert status(config) == ""
@@ -270,11 +274,7 @@ def test_an_article_is_meant_by_any_form_of_its_name(
 ) -> None:
     """As by any case: a name that the Finder wrote is copied decomposed."""
     title = composed("Lantern projét")
-    names = {"Lantern": title, "Harbor": HARBOR.removesuffix(".md")}
-    script = Script(
-        {"cluster/name": lambda ask: next(n for word, n in names.items() if word in ask.prompt)}
-    )
-    run_night(config, script)
+    run_night(config, naming(title))
     assert "4 claims" in memory("log", form(title))
     memory("undo", form(title).lower())
     assert on_disk(config) == {HARBOR}
