@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-_PATIENCE = 20.0  # seconds
+_PATIENCE = 60.0  # seconds
 _GIT = """#!/bin/sh
 case "$*" in
     *[!\x01-\x7f]*) exec {python} -SE -c '
