@@ -268,6 +268,15 @@ def test_a_topic_is_forgotten_where_git_has_another_folder(config: Config) -> No
     assert "queue length of each worker" not in (config.vault / "articles" / LANTERN).read_text()
 
 
+def test_what_is_left_is_told_once_where_the_folder_has_another_name(config: Config) -> None:
+    """A page in `Articles/` is one of the wiki's, and no file of somebody else's besides."""
+    run_night(config)
+    (config.vault / "articles").rename(config.vault / "Articles")
+    told = memory("forget", conv_of(config), "--yes", code=_LEFT)
+    assert f"left in articles/{LANTERN}: --from-articles" in told
+    assert "is not ours" not in told
+
+
 @pytest.mark.parametrize("form", [composed, decomposed])
 def test_an_article_is_meant_by_any_form_of_its_name(
     config: Config, form: Callable[[str], str]

@@ -17,6 +17,7 @@ from pipeline.keeping.asides import BEFORE
 from pipeline.keeping.backing_up import known_backups, own_folders, walk
 from pipeline.keeping.pages import as_read, citing, pages
 from pipeline.keeping.searching import Needles
+from pipeline.spelling import in_vault
 from pipeline.sqlite import files_of
 from pipeline.store import Store
 from pipeline.tables import APP
@@ -79,7 +80,7 @@ def left_outside(
             yield cited.path, "it quotes the conversation: edit it by hand"
     read = {path for path, _ in pages(config.vault)}
     for path in walk(config.vault, (config.vault / ".git", *own_folders(config))):
-        name = path.relative_to(config.vault).as_posix()
+        name = in_vault(path.relative_to(config.vault).as_posix(), config.vault)
         with suppress(OSError):  # somebody else's, who may have it closed
             if name in read or not path.is_file() or path.stat().st_size > _MOST:
                 continue
