@@ -18,7 +18,7 @@ from pipeline.errors import VaultFault
 from pipeline.git import Git
 from pipeline.prose import flat
 from pipeline.repository import text_of, versioned
-from pipeline.spelling import folded, has_aliases, in_vault, sameness, spelt
+from pipeline.spelling import folded, has_aliases, ignores_case, in_vault, sameness, spelt
 
 OURS = "nightly-memory <nightly-memory@localhost>"
 _OPERATIONS = {
@@ -335,7 +335,7 @@ class History:
 
     def _whenever(self, paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """What names these files to git, in whatever case it had them, and its environment."""
-        if not any(has_aliases(path, self._root) for path in paths):
+        if not ignores_case(self._root):  # forms git tells apart nowhere, where a volume does not
             return list(paths), {}
         return [f":(icase,literal){path}" for path in paths], {"GIT_LITERAL_PATHSPECS": "0"}
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-_OURS = ("articles", "Talk", "Meta")
+FOLDERS = ("articles", "Talk", "Meta")  # of the vault, as this program has them
 
 
 def spelt(path: str, root: Path, names: Callable[[], Iterable[str]]) -> str:
@@ -38,16 +38,22 @@ def spelt(path: str, root: Path, names: Callable[[], Iterable[str]]) -> str:
 
 def has_aliases(path: str, root: Path) -> bool:
     """Whether the volume takes another name for this one."""
-    if _ignores_case(root):
+    if ignores_case(root):
         return True
     # also a volume that tells case apart, if it is a Mac's
     other = next((o for o in (_composed(path), _decomposed(path)) if o != path), path)
     return other != path and _number(root / path) == _number(root / other)
 
 
+def ignores_case(root: Path) -> bool:
+    """Whether the volume does; `.git` is there wherever it matters."""
+    number = _number(root / ".git")
+    return number is not None and number == _number(root / ".GIT")
+
+
 def sameness(root: Path) -> Callable[[str], str]:
     """What is the same for all names that the volume may take for one."""
-    return folded if _ignores_case(root) else _composed
+    return folded if ignores_case(root) else _composed
 
 
 def folded(name: str) -> str:
@@ -61,16 +67,11 @@ def in_vault(path: str, root: Path) -> str:
     The user's may be called `Articles`: on a Mac's volume it is the same.
     """
     top, slash, rest = path.partition("/")
-    if top in _OURS:
+    if top in FOLDERS:
         return path
-    ours = next((name for name in _OURS if folded(name) == folded(top)), top)
+    ours = next((name for name in FOLDERS if folded(name) == folded(top)), top)
     number = _number(root / top) if ours != top else None
     return f"{ours}{slash}{rest}" if number and number == _number(root / ours) else path
-
-
-def _ignores_case(root: Path) -> bool:
-    number = _number(root / ".git")
-    return number is not None and number == _number(root / ".GIT")
 
 
 def _starts(path: str) -> list[str]:

@@ -21,12 +21,13 @@ from pipeline.markdown import Kind, list_items, parse
 from pipeline.prose import flat, plain
 from pipeline.repository import is_file, repository
 from pipeline.resources import folder
+from pipeline.spelling import FOLDERS, folded
 from pipeline.store.derived import Derived
 from pipeline.surgery import apply
 
 __all__ = ["ArticleEntry", "ChangedUnderneath", "Vault", "apply", "prepend_section"]
 
-_ARTICLES, _TALK, _META = "articles", "Talk", "Meta"
+_ARTICLES, _TALK, _META = FOLDERS
 _STEM_BYTES = 100
 # Reserved by Windows, whatever the ending; a vault may be synced there.
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -77,10 +78,10 @@ class Vault:
         name = flat(re.sub(r"[#^\[\]|*?\"<>]", "", name)).lstrip(". ").rstrip(". ")
         if _RESERVED.fullmatch(name):
             name = f"{name.replace('.', ' ')} article"
-        used = {unicodedata.normalize("NFC", stem).casefold() for stem in taken}
+        used = {folded(stem) for stem in taken}
         stem = _cut(name, _STEM_BYTES) or "Untitled"
         number = 2
-        while stem.casefold() in used:
+        while folded(stem) in used:
             ending = f" {number}"
             stem = _cut(name or "Untitled", _STEM_BYTES - len(ending)) + ending
             number += 1

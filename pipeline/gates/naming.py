@@ -10,6 +10,7 @@ import regex
 from pipeline.gates.comparing import Write
 from pipeline.gates.content import UNSEEN
 from pipeline.prose import flat
+from pipeline.spelling import folded
 
 _NOT_PORTABLE = regex.compile(r"[/\\:#^\[\]|*?\"<>\p{Cc}\p{Cs}]")
 _RESERVED = regex.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", regex.IGNORECASE)
@@ -38,8 +39,7 @@ def named_well(write: Write) -> list[str]:
         reasons.append(f"“{name}” is not in Unicode's composed form")
     if _RESERVED.fullmatch(name) or len(name.encode("utf-8", "replace")) > _LONGEST_BYTES:
         reasons.append(f"“{name}” is reserved or too long for a file name")
-    folded = {unicodedata.normalize("NFC", stem).casefold() for stem in taken}
-    if unicodedata.normalize("NFC", name).casefold() in folded:
+    if folded(name) in {folded(stem) for stem in taken}:
         reasons.append(f"there is an article “{name}” already")
     return reasons + _title_faults(write)
 
