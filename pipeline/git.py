@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -118,6 +119,11 @@ class Git:
                 mend=f"see `git status` in {self._root}",
             )
         return done.stdout.decode("utf-8", "surrogateescape")
+
+    @cached_property
+    def folder(self) -> Path:
+        """The repository's own folder, absolute."""
+        return Path(self("rev-parse", "--absolute-git-dir").rstrip("\n"))
 
     def patiently(self, action: Callable[[], str]) -> str:
         """What it returns; tried again while another git writes. Raises VaultFault for one that

@@ -1,8 +1,4 @@
-"""The vault's git: what is uncommitted, commits by path, the log with its trailers, diffs.
-
-A commit is made beside the user's index (a temporary one), so nothing they have staged goes with
-it and nothing they have staged is lost.
-"""
+"""The vault's git: what is uncommitted, commits by path, the log with its trailers, diffs."""
 
 from __future__ import annotations
 
@@ -11,14 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
+from pipeline.committing import Committer, as_blob, as_gone, as_they_stand
 from pipeline.errors import VaultFault
 from pipeline.git import Git
+from pipeline.pathnames import Pathnames
 from pipeline.prose import flat
 from pipeline.repository import text_of, versioned
-from pipeline.spelling import folded, has_aliases, ignores_case, in_vault, sameness, spelt
 
 OURS = "nightly-memory <nightly-memory@localhost>"
 _OPERATIONS = {
@@ -29,7 +25,6 @@ _OPERATIONS = {
     "REVERT_HEAD": "revert",
 }
 _HOLDS = "Holds"  # the trailer that names the file of a commit that changes nothing
-_IDENTITY = re.compile(r"(?P<name>[^<>]*?) *<(?P<mail>[^<>]*)>")
 _TRAILER = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*):(?: (?P<value>.*))?")
 
 
@@ -67,7 +62,8 @@ class History:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._git = Git(root)
-        self._git_dir: Path | None = None
+        self._names = Pathnames(root, self._git)
+        self._committer = Committer(root, self._git)
 
     def init(self, object_format: str = "") -> None:
         """Make the repository, on branch main, unless there is one. object_format: "sha1" or
@@ -134,7 +130,7 @@ class History:
         Also one that `git status` passes over: ignored, skip-worktree, assume-unchanged. What is
         in it may stand nowhere else.
         """
-        path = self._spelt(path)
+        path = self._names.of(path)
         if self._git("status", "--porcelain", "-z", "-uall", "--", path):
             return True
         if not os.path.lexists(self._root / path):
@@ -147,7 +143,7 @@ class History:
         A page is not deleted if git was told not to put it out, and one with conflicts has more
         than one text.
         """
-        path = self._spelt(path)
+        path = self._names.of(path)
         listed = self._git("ls-files", "-t", "--stage", "-z", "--", path)
         tags = {entry[0] for entry in listed.split("\0") if entry}
         if "M" in tags:
@@ -183,14 +179,18 @@ class History:
         now. Waits for another git's lock; raises VaultFault that names the lock when it stays. `at`
         dates the commit.
         """
-        paths = [self._spelt(path) for path in paths]
+        paths = [self._names.of(path) for path in paths]
         lines = [f"{key}: {flat(value)}".rstrip() for key, value in (trailers or {}).items()]
         text = "\n".join([flat(message), *([""] if lines else []), *lines, ""])
         unchanged = f"{text}{_HOLDS}: {flat(paths[0])}\n" if lines and len(paths) == 1 else ""
-        staged = self._staging(paths, content, deleted=deleted)
-        return self._git.patiently(
-            lambda: self._commit_once(paths, staged, text, author, at, unchanged)
-        )
+        if content is not None:
+            (path,) = paths
+            blob = self._hashed(path, content, "-w")
+            mode = self._git("ls-files", "--stage", "-z", "--", path).partition(" ")[0]
+            staging = as_blob(path, blob, mode if mode == "100755" else "100644")
+        else:
+            staging = as_gone(paths) if deleted else as_they_stand(paths)
+        return self._committer.commit(paths, staging, text, author, at=at, if_unchanged=unchanged)
 
     def commit_user_edits(self, paths: Sequence[str], *, at: datetime | None = None) -> str:
         """Commit these files as the user's own work, under the user's name.
@@ -202,23 +202,21 @@ class History:
         mail = self._git("config", "user.email", fails_with="").strip() or "you@localhost"
         author, subject = f"{name} <{mail}>", "vault: your edits"
         state = self.state()
-        paths = [self._spelt(path) for path in paths]
+        paths = [self._names.of(path) for path in paths]
         for path in sorted(set(paths) & set(state.staged) & set(state.unstaged)):
             entry = self._git("ls-files", "--stage", "-z", "--", path).rstrip("\0")
             if not entry:
                 continue  # its deletion was staged
             mode, blob, _ = entry.partition("\t")[0].split(" ")
-            staged = (("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"), "")
-            self._git.patiently(
-                partial(self._commit_once, [path], staged, f"{subject}\n", author, at)
-            )
+            staging = as_blob(path, blob, mode)
+            self._committer.commit([path], staging, f"{subject}\n", author, at=at)
         return self.commit(paths, subject, author=author, at=at)
 
     def log(self, path: str = "", *, since: str = "") -> list[Commit]:
         """Commits, newest first: of one file, if given; after the commit `since`, if given."""
         if not self.head():
             return []
-        named, env = self._whenever([path] if path else [])
+        named, env = self._names.asked([path] if path else [])
         return self._logged(f"{since}..HEAD" if since else "HEAD", "--", *named, env=env)
 
     def files(self, commits: Sequence[str]) -> dict[str, list[str]]:
@@ -239,7 +237,7 @@ class History:
             for commit in self._logged("--no-walk=unsorted", "--stdin", given=told):
                 if path := commit.trailers.get(_HOLDS):
                     found[commit.sha].append(path)
-        return {commit: self._each_once(paths) for commit, paths in found.items()}
+        return {commit: self._names.each_once(paths) for commit, paths in found.items()}
 
     def before(self, commit: str) -> str:
         """The commit that this one was made on, "" for the first.
@@ -248,7 +246,7 @@ class History:
         """
         (this,) = self._logged("-1", commit)
         if path := this.trailers.get(_HOLDS):
-            named, env = self._whenever([path])
+            named, env = self._names.asked([path])
             commit = self._git("log", "-1", "--format=%H", commit, "--", *named, env=env).strip()
         return self._git("rev-parse", "--verify", "--quiet", f"{commit}^", fails_with="").strip()
 
@@ -264,21 +262,21 @@ class History:
         """
         if not commit:
             return None
-        path = self._spelt(path, commit)
+        path = self._names.of(path, commit)
         if not self._git("ls-tree", "-z", commit, "--", path):
             return None
         return self._git("cat-file", "--filters", f"{commit}:{path}")
 
     def holds(self, commit: str, path: str, content: str | None) -> bool:
         """Whether the file is as committed there if this is its text, None for no file."""
-        path = self._spelt(path, commit)
+        path = self._names.of(path, commit)
         blob = "" if content is None else self._hashed(path, content)
         return self._blob(commit, path) == blob
 
     def diff(self, old: str, new: str, paths: Sequence[str] = ()) -> str:
         """The unified diff between two commits; "" for `old` is the time before the first."""
         start = old or self._git("hash-object", "-t", "tree", "--stdin").strip()
-        named, env = self._whenever(paths)
+        named, env = self._names.asked(paths)
         return self._diff(start, new, "--", *named, env=env)
 
     def mentions(self, pattern: str) -> list[Commit]:
@@ -322,41 +320,9 @@ class History:
 
     def git_dir(self) -> Path:
         """The repository's own folder, absolute."""
-        if self._git_dir is None:
-            self._git_dir = Path(self._git("rev-parse", "--absolute-git-dir").rstrip("\n"))
-        return self._git_dir
+        return self._git.folder
 
     # -------------------------------------------------------------- inside
-
-    def _spelt(self, path: str, commit: str = "") -> str:
-        """The name that git has for the file: in its index, or in a commit."""
-        asked = ("ls-tree", "-r", "-z", "--name-only", commit) if commit else ("ls-files", "-z")
-        return spelt(path, self._root, lambda: self._git(*asked).split("\0"))
-
-    def _whenever(self, paths: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """What names these files to git, in whatever case it had them, and its environment."""
-        if not ignores_case(self._root):  # forms git tells apart nowhere, where a volume does not
-            return list(paths), {}
-        return [f":(icase,literal){path}" for path in paths], {"GIT_LITERAL_PATHSPECS": "0"}
-
-    def _each_once(self, paths: Sequence[str]) -> list[str]:
-        """The files of a commit by the vault's names; one that it renamed by case is one file."""
-        named = [in_vault(path, self._root) for path in paths]
-        if len({folded(path) for path in named}) == len(named):  # nearly always
-            return named
-        same = sameness(self._root)
-        files = {same(path): path for path in reversed(named)}
-        return list(files.values())[::-1]
-
-    def _left_behind(self, paths: Sequence[str], beside: Mapping[str, str]) -> list[str]:
-        """Names that these files have in the index beside the user's, and no longer in theirs."""
-        same = sameness(self._root)
-        files = {same(path) for path in paths if has_aliases(path, self._root)}
-        if not files:
-            return []
-        listed = self._git("ls-files", "-z", env=beside).split("\0")
-        others = {name for name in listed if same(name) in files} - {*paths}
-        return sorted(others - {*self._git("ls-files", "-z").split("\0")}) if others else []
 
     def _logged(
         self, *wanted: str, given: str = "", env: Mapping[str, str] | None = None
@@ -373,29 +339,6 @@ class History:
         git_dir = self.git_dir()
         return next((name for file, name in _OPERATIONS.items() if (git_dir / file).exists()), "")
 
-    def _head_and_tree(self) -> tuple[str, str]:
-        """The current commit and its tree, "" for both before the first."""
-        told = self._git("cat-file", "--batch-check", given="HEAD\nHEAD^{tree}\n").splitlines()
-        head, tree = (line.partition(" ") for line in told)
-        return ("", "") if head[2] == "missing" else (head[0], tree[0])
-
-    def _staging(
-        self, paths: Sequence[str], content: str | None, *, deleted: bool
-    ) -> tuple[tuple[str, ...], str]:
-        """The git command that puts the files into an index, and what it is given to read."""
-        if deleted:
-            return ("update-index", "--force-remove", "-z", "--stdin"), "".join(
-                f"{path}\0" for path in paths
-            )
-        if content is None:
-            named = "".join(f"{path}\0" for path in paths)
-            return ("update-index", "--add", "--remove", "-z", "--stdin"), named
-        (path,) = paths
-        blob = self._hashed(path, content, "-w")
-        mode = self._git("ls-files", "--stage", "-z", "--", path).partition(" ")[0]
-        mode = mode if mode == "100755" else "100644"
-        return ("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}"), ""
-
     def _hashed(self, path: str, content: str, *options: str) -> str:
         """The name of the blob that holds a file with this text."""
         named = ("hash-object", *options, "--stdin", f"--path={path}")
@@ -406,86 +349,11 @@ class History:
         wanted = ("rev-parse", "--verify", "--quiet", f"{commit}:{path}")
         return self._git(*wanted, fails_with="").strip()
 
-    def _stage_alike(
-        self, paths: Sequence[str], beside: Mapping[str, str], *, nothing: str
-    ) -> None:
-        """Have these files in the user's index as in the one beside it. nothing: the name of no
-        blob.
-
-        By name and blob: update-index of a file would pass over one marked assume-unchanged, and
-        take one marked skip-worktree for deleted.
-        """
-        listed = self._git("ls-files", "--stage", "-z", "--", *paths, env=beside).split("\0")
-        entries = [entry for entry in listed if entry]
-        there = {entry.partition("\t")[2] for entry in entries}
-        gone = [f"0 {nothing}\t{path}" for path in paths if path not in there]
-        lines = "".join(f"{line}\0" for line in [*gone, *entries])
-        self._git("update-index", "-z", "--index-info", given=lines)
-
-    def _commit_once(
-        self,
-        paths: Sequence[str],
-        staged: tuple[tuple[str, ...], str],
-        message: str,
-        author: str,
-        at: datetime | None,
-        if_unchanged: str = "",
-    ) -> str:
-        """if_unchanged: the message of a commit that changes nothing, "" for no such commit."""
-        stage, named = staged
-        own = self.git_dir() / "nightly-memory"
-        own.mkdir(exist_ok=True)
-        index = own / "index"
-        for left_behind in (index, own / "index.lock"):
-            left_behind.unlink(missing_ok=True)
-        beside = {"GIT_INDEX_FILE": str(index)}
-        head, tree_before = self._head_and_tree()
-        self._git("read-tree", head or "--empty", env=beside)
-        if others := self._left_behind(paths, beside):
-            removed = "".join(f"{name}\0" for name in others)
-            removing = ("update-index", "--force-remove", "-z", "--stdin")
-            self._git(*removing, given=removed, env=beside)
-        self._git(*stage, given=named, env=beside)
-        tree = self._git("write-tree", env=beside).strip()
-        # The user's index before the commit: killed after this, the page is staged as it will be
-        # committed; else the index would silently hold the reversal of our commit.
-        self._stage_alike(paths, beside, nothing="0" * len(tree))
-        if named:  # once more by the files: git need not look at them again to know them
-            self._git(*stage, given=named)
-        index.unlink(missing_ok=True)
-        if tree == tree_before:
-            last = self._git("log", "-1", "--format=%B", head) if if_unchanged else ""
-            if last.strip() == if_unchanged.strip():
-                return head
-            message = if_unchanged
-        parents = ["-p", head] if head else []
-        sha = self._git(
-            "commit-tree", tree, *parents, given=message, env=_identity(author, at)
-        ).strip()
-        subject = message.partition("\n")[0]
-        # the old value makes this fail, and be tried again, if the user committed meanwhile
-        self._git(
-            "update-ref", "-m", f"commit: {subject}", "HEAD", sha, head or "0" * len(sha),
-            env=_identity(author, at),
-        )  # fmt: skip
-        return sha
-
     def _diff(self, *arguments: str, env: Mapping[str, str]) -> str:
         options = ("--no-color", "--no-ext-diff", "--no-textconv")
         raw = self._git("diff", *options, *arguments, env=env)
         # for people to read, who would rather see a replacement character than a traceback
         return raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _identity(author: str, at: datetime | None) -> dict[str, str]:
-    """Who and when, for author and committer alike: git's own configuration may have neither."""
-    found = _IDENTITY.fullmatch(author)
-    if found is None:
-        raise ValueError(f"not 'name <mail>': {author!r}")
-    who = {"NAME": found["name"], "EMAIL": found["mail"]}
-    if at is not None:
-        who["DATE"] = f"{int(at.timestamp())} {at.strftime('%z')}"
-    return {f"GIT_{part}_{k}": v for part in ("AUTHOR", "COMMITTER") for k, v in who.items()}
 
 
 def _commit(sha: str, body: str) -> Commit:
