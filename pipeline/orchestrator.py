@@ -16,6 +16,7 @@ from pipeline.backlog import Passes, left, news
 from pipeline.control import Control, StageOver, Stopped
 from pipeline.desk import Desk
 from pipeline.errors import MemoryFault, VaultFault
+from pipeline.keeping.adopting import adopt
 from pipeline.publish import Press, heal
 from pipeline.records import Done, Event, Failed, Held, Outcome, Skipped
 from pipeline.refusals import ending
@@ -45,8 +46,11 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
                 desk.history.refuse_if_unfit()
                 fit = True
                 with control.write():
-                    for line in (*heal(press, desk.now()), *follow_renames(desk.store, desk.vault)):
-                        desk.say(Event("heal", 1, 1, line))
+                    healed = heal(press, desk.now())
+                    healed += _adopted(desk, before)
+                    healed += follow_renames(desk.store, desk.vault)
+                for line in healed:
+                    desk.say(Event("heal", 1, 1, line))
                 control.heed()
                 desk.results.problems.extend(
                     f"Meta/{name} is missing: the shipped page stands in for it"
@@ -78,6 +82,16 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
     if fault is not None:
         raise fault
     return status
+
+
+def _adopted(desk: Desk, head: str) -> list[str]:
+    """Enter what another machine has committed to the vault since the last run; say so."""
+    known = desk.store.runs.last_seen()
+    if known == head or not head:
+        return []
+    since = known if known and desk.history.contains(known) else ""
+    count = adopt(desk.store, desk.history, desk.now(), since=since)
+    return [f"entered {count} commits that this store did not know"] if count else []
 
 
 def _fault(error: Exception) -> MemoryFault:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pipeline.authorship import signed
 from pipeline.errors import VaultFault
 from pipeline.history import History
 from pipeline.prose import flat
@@ -60,7 +61,8 @@ def publish(
         if not press.commit_user_edits:
             raise ChangedUnderneath(f"{file.path} has uncommitted edits of yours")
         press.history.commit_user_edits([file.path], at=at)
-    intent = press.store.ledger.announce(run, file, subject, trailers, folding)
+    told = signed(file.path, press.vault.page(file.path), file.content) | dict(trailers)
+    intent = press.store.ledger.announce(run, file, subject, told, folding)
     # a database that is lost after the commit comes back with this, and `heal` adopts the commit
     press.store.journal.write()
     try:

@@ -1,8 +1,8 @@
-"""Commits of ours that the journal knows nothing of: what their trailers tell goes to the ledger.
+"""Commits of ours that the ledger knows nothing of: what their trailers tell is entered there.
 
-The journal has every publication before its commit is made, so this is for a journal that was lost
-or damaged, perhaps without a trace: without it the chunks of those commits would be folded a second
-time.
+Another machine made them that writes to the same vault, or this one before its records were lost.
+Without this their chunks would be folded a second time where the conversations are here too, and
+what the user deleted since would come back.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 
+from pipeline.authorship import own_pages
 from pipeline.chronicle import CHANGELOG
 from pipeline.footnotes import citations_of
 from pipeline.gates import section_words
 from pipeline.history import Commit, History
 from pipeline.markdown import Page, parse
+from pipeline.prose import flat
 from pipeline.publish import digest
 from pipeline.records import Bucket, BucketState, Change
 from pipeline.store import Store
@@ -24,32 +26,35 @@ from pipeline.store.ledger import Folding, PageFile
 _ARTICLES = "articles/"
 
 
-def adopt(store: Store, history: History, at: datetime, *, all_of_them: bool) -> int:
+def adopt(store: Store, history: History, at: datetime, *, since: str = "") -> int:
     """Enter every commit that folded chunks and is not in the ledger; return how many.
 
-    all_of_them: also those of which nothing else is known, as after a loss; otherwise they are
-    another machine's that writes to the same vault. What the user had forgotten stays so.
+    since: a commit; those that it comes after are known. "" for none.
+
+    What the user had forgotten stays so. Of a commit whose page cannot be told only the chunks are
+    entered.
 
     What was merged or led in an article, and which claims the commit counted, its trailers do not
     tell; the sentences it wrote and the words of the article are read from the page.
     """
-    log = history.log()
+    log = history.log(since=since)
     store.forgetting.learn(
         (conv for commit in log for conv in commit.trailers.get("Forgets", "").split()), at
     )
     final = {bucket.name: bucket.merged_into or bucket.name for bucket in store.buckets.all()}
     missing = [commit for commit in log if _is_missing(commit, store, final)]
-    if missing and not all_of_them:
-        missing = [commit for commit in missing if _is_known(commit, store, history)]
     if not missing:
         return 0
-    files = history.files([commit.sha for commit in missing])
+    files, shallow = history.files([commit.sha for commit in missing]), history.shallow()
     told = history.show(history.head(), CHANGELOG) or ""
     taken_back, known = _taken_back(log), store.ledger.known_articles()
     for commit in reversed(missing):
-        for path in files[commit.sha]:
+        pages = own_pages(commit, files[commit.sha], shallow)
+        if not pages:
+            _note(commit, "", store, at, outcome="folded")
+        for path in pages:
             if path.startswith(_ARTICLES):
-                if (commit.trailers["Run"], path) in taken_back:
+                if (commit.trailers["Run"], flat(path)) in taken_back:
                     # done with all the same: what was taken back does not come back
                     _note(commit, path, store, at, outcome="undone")
                 elif PurePosixPath(path).stem in known:
@@ -75,17 +80,6 @@ def _is_missing(commit: Commit, store: Store, final: Mapping[str, str]) -> bool:
         for chunk in chunks
         if chunk not in gone
     )
-
-
-def _is_known(commit: Commit, store: Store, history: History) -> bool:
-    """Whether it is of conversations that are here."""
-    if any(store.restoring.has_chunk(chunk) for chunk in commit.trailers["Chunks"].split()):
-        return True
-    paths = history.files([commit.sha])[commit.sha]
-    articles = (path for path in paths if path.startswith(_ARTICLES))
-    found = (_written(commit, path, store, history)[0].values() for path in articles)
-    convs = {conv for sentences in found for sources in sentences for conv in sources}
-    return any(store.conversations.find(conv) is not None for conv in convs)
 
 
 def _taken_back(log: Sequence[Commit]) -> set[tuple[str, str]]:
@@ -157,13 +151,14 @@ def _enter(
         sentences=tuple(fresh),
         words=section_words(after),
         linked=True,
-        reports=f"run {run}" in told,
     )
     trailers = dict(commit.trailers)
     intent = store.ledger.announce(
         run, PageFile(path, "", after), commit.subject, trailers, folding
     )
     store.ledger.settle(intent, commit.sha, at)
+    if f"run {run}" in told:
+        store.ledger.count_as_told(run)
 
 
 def _cited(page: Page) -> dict[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,7 +45,6 @@ class Rebuilt:
 class _Findings:
     problems: list[str] = field(default_factory=list)
     damaged: list[Path] = field(default_factory=list)  # files of the journal
-    journal_is_cut_off: bool = False
 
 
 def rebuild(
@@ -147,10 +147,9 @@ def _build(
 def _replay(store: Store, config: Config, found: _Findings) -> None:
     for path in journal_files(config.journal_dir):
         try:
-            for frame in frames(path):
-                store.restoring.replay(frame)
-        except CutOff:
-            found.journal_is_cut_off = True
+            with suppress(CutOff):  # by a kill, or by a disk that lost what came after
+                for frame in frames(path):
+                    store.restoring.replay(frame)
         except StoreFault as fault:
             found.problems.append(str(fault))
             found.damaged.append(path)
@@ -183,10 +182,8 @@ def _read_archive(store: Store, archive: Archive, found: _Findings, *, dry_run: 
 def _adopt(store: Store, config: Config, found: _Findings, at: datetime) -> None:
     if not versioned(config.vault):
         return
-    # cut off by a kill, or by a disk that lost what came after
-    in_doubt = found.damaged or found.journal_is_cut_off or not journal_files(config.journal_dir)
     try:
-        adopted = adopt(store, History(config.vault), at, all_of_them=bool(in_doubt))
+        adopted = adopt(store, History(config.vault), at)
     except VaultFault as fault:
         found.problems.append(f"the vault's commits could not be read: {fault}")
         return

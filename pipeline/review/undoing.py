@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import PurePosixPath
 
+from pipeline.authorship import holds_more, own_pages
 from pipeline.chronicle import counted, said
 from pipeline.errors import ConfigFault, VaultFault
 from pipeline.footnotes import definitions, marks
 from pipeline.history import Commit, History
 from pipeline.links import wikilinks
 from pipeline.markdown import Page, parse
-from pipeline.prose import plain
+from pipeline.prose import flat, plain
 from pipeline.publish import digest, publish
 from pipeline.review import Reviewer
 from pipeline.review.merging import without
@@ -118,14 +119,14 @@ def _writes(history: History) -> list[_Write]:
     found = []
     undone: set[tuple[str, str]] = set()
     log = [c for c in history.log() if {"Run", "Undoes"} & c.trailers.keys()]
-    files = history.files([commit.sha for commit in log])
+    files, shallow = history.files([commit.sha for commit in log]), history.shallow()
     for commit in log:
         if run := commit.trailers.get("Undoes"):
             undone.add((run, commit.trailers.get("Page", "")))
             continue
-        for path in files[commit.sha]:
+        for path in own_pages(commit, files[commit.sha], shallow):
             page = path.startswith((_ARTICLES, _TALK))
-            if page and (commit.trailers["Run"], path) not in undone:
+            if page and (commit.trailers["Run"], flat(path)) not in undone:
                 found.append(_Write(commit, path))
     return found
 
@@ -175,6 +176,11 @@ def _undo_page(
         sha = write.commit.sha
         after = _ended_as(current, press.history.show(sha, path))
         before = _ended_as(current, press.history.show(press.history.before(sha), path))
+        if holds_more(write.commit.trailers, before, after):
+            more = (
+                f"its commit {sha[:10]} holds more than the run wrote, or less: change it by hand"
+            )
+            return Undone(path, "kept", more)
         if text == after:
             text = before
         elif (text := without(text or "", after or "", before or "")) is None:

@@ -399,6 +399,10 @@ class Ledger:
 
     # -------------------------------------------------------------- changes and the changelog
 
+    def count_as_told(self, run: str) -> None:
+        """The changelog has this run's changes already."""
+        self._connection.execute("UPDATE changes SET reported = 1 WHERE run = ?", (run,))
+
     def unreported_changes(self) -> list[Change]:
         """Changes that do not stand in the changelog yet, oldest first."""
         rows = self._connection.execute(

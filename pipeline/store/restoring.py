@@ -110,11 +110,6 @@ class Restoring:
         self._connection.execute("PRAGMA foreign_keys=ON")
         return lost
 
-    def has_chunk(self, chunk_id: str) -> bool:
-        """Whether the chunk is here."""
-        row = self._connection.execute("SELECT 1 FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
-        return row is not None
-
     def folded(self, chunk_id: str, run: str, bucket: str) -> bool:
         """Whether the ledger has this chunk, of this run or in this bucket.
 

@@ -94,6 +94,15 @@ class Runs:
         rows = self._connection.execute("SELECT * FROM runs ORDER BY rowid DESC LIMIT ?", (limit,))
         return [_run(row) for row in rows]
 
+    def last_seen(self) -> str:
+        """The vault's commit as the newest run left it that did not fail, "" for none."""
+        row = self._connection.execute(
+            """SELECT vault_after FROM runs
+               WHERE vault_after <> '' AND status NOT IN ('failed', 'running')
+               ORDER BY rowid DESC LIMIT 1"""
+        ).fetchone()
+        return row["vault_after"] if row else ""
+
     def first_started(self) -> str:
         """When the first run started, "" before the first."""
         row = self._connection.execute("SELECT min(started_at) FROM runs").fetchone()
