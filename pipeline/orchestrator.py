@@ -17,6 +17,7 @@ from pipeline.control import Control, StageOver, Stopped
 from pipeline.desk import Desk
 from pipeline.errors import MemoryFault, VaultFault
 from pipeline.keeping.adopting import adopt
+from pipeline.keeping.lost import CURE, lost, told
 from pipeline.publish import Press, heal
 from pipeline.records import Done, Event, Failed, Held, Outcome, Skipped
 from pipeline.refusals import ending
@@ -90,6 +91,8 @@ def _adopted(desk: Desk, head: str) -> list[str]:
     if known == head or not head:
         return []
     since = known if known and desk.history.contains(known) else ""
+    if known and not since and (found := lost(desk.store, desk.history, desk.vault)):
+        desk.results.problems.append(f"{told(found)}: {CURE}")
     count = adopt(desk.store, desk.history, desk.now(), since=since)
     return [f"entered {count} commits that this store did not know"] if count else []
 

@@ -259,6 +259,12 @@ def nobody(h: Healthy) -> Healthy:
     return h
 
 
+def put_back(h: Healthy) -> Healthy:
+    """The vault as of a day before the night."""
+    git(h, "reset", "-q", "--hard", ":/init")
+    return h
+
+
 def no_meta_page(h: Healthy) -> Healthy:
     """A Meta page was deleted."""
     git(h, "rm", "-q", "Meta/Chunking.md")

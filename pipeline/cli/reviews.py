@@ -218,12 +218,23 @@ def retry(
     job: Annotated[
         str, typer.Argument(help="A job as `memory status` names it, or a topic; none for all.")
     ] = "",
+    lost: Annotated[
+        bool,
+        typer.Option(
+            "--lost",
+            help="Fold again what the vault's history does not hold any more, as after it was put "
+            "back to an earlier day.",
+        ),
+    ] = False,
     vault: VaultOption = None,
 ) -> None:
     """Let parked and pausing jobs be tried again the next night.
 
     Example: memory retry
     """
+    if lost:
+        _retry_the_lost(vault, job)
+        return
     with deciding(vault) as reviewer:
         ledger = reviewer.press.store.ledger
         name = job.partition(": ")[2] or job
@@ -233,6 +244,21 @@ def retry(
             f"no job called {job!r} is parked or pausing", mend="`memory status` lists them"
         )
     say(f"{freed} {'job is' if freed == 1 else 'jobs are'} tried again the next night")
+
+
+def _retry_the_lost(vault: Path | None, job: str) -> None:
+    from pipeline.keeping import lost
+
+    if job:
+        raise ConfigFault("--lost is for all articles", mend="leave the job out")
+    with deciding(vault) as reviewer:
+        press = reviewer.press
+        found = lost.lost(press.store, press.history, press.vault)
+        lost.reopen(press.store, press.vault, found)
+    if found:
+        say(f"{lost.told(found)}; it is folded again the next night")
+    else:
+        say("the vault's history holds all that earlier runs wrote")
 
 
 def _say_run(told: Told) -> None:

@@ -52,6 +52,7 @@ CHECKS: tuple[Check, ...] = (
     Check("D23", "git locks", vault.locks, vault.remove_locks, after=("D20",)),
     Check("D24", "git identity", vault.identity, after=("D22",)),
     Check("D25", "pages and folders of the vault", vault.pages, vault.seed, after=("D20",)),
+    Check("D26", "what was written", vault.kept, after=("D22", "D40")),
     Check("D30", "model", models.model),
     Check("D31", "embedder", models.embedder),
     Check("D50", "archive", archive.whole, archive.write_again, after=("D40",)),

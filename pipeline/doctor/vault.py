@@ -12,6 +12,7 @@ import psutil
 from pipeline.doctor.checks import Machine, Verdict, fail, named, ok, warn
 from pipeline.errors import VaultFault
 from pipeline.history import History
+from pipeline.keeping.lost import CURE, lost, told
 from pipeline.repository import repository
 from pipeline.resources import folder
 from pipeline.vault import Vault
@@ -93,6 +94,16 @@ def seed(machine: Machine) -> str:
         except VaultFault as fault:
             return f"made {', '.join(made)}; not committed: {fault}"
     return f"made {', '.join(made) or 'the missing folders'}"
+
+
+def kept(machine: Machine) -> Verdict:
+    """The vault's history holds what earlier runs wrote."""
+    if machine.store is None:
+        return ok("no store yet")
+    root = machine.config.vault
+    if found := lost(machine.store, History(root), Vault(root)):
+        return warn(told(found), CURE)
+    return ok("all there")
 
 
 def _locks(machine: Machine) -> tuple[list[Path], list[Path]]:

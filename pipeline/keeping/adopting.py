@@ -51,7 +51,7 @@ def adopt(store: Store, history: History, at: datetime, *, since: str = "") -> i
     for commit in reversed(missing):
         pages = own_pages(commit, files[commit.sha], shallow)
         if not pages:
-            _note(commit, "", store, at, outcome="folded")
+            _note(commit, "", store, at, outcome="nothing new")
         for path in pages:
             if path.startswith(_ARTICLES):
                 if (commit.trailers["Run"], flat(path)) in taken_back:

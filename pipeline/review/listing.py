@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.authorship import own_pages
 from pipeline.chronicle import CHANGELOG
 from pipeline.errors import ConfigFault
 from pipeline.history import Commit
@@ -96,10 +97,12 @@ def run_diff(run: str, reviewer: Reviewer) -> tuple[str, str]:
     log = [commit for commit in history.log() if "Run" in commit.trailers]
     run = run or next((commit.trailers["Run"] for commit in log), "")
     made = [commit for commit in log if commit.trailers["Run"] == run]
-    files = history.files([commit.sha for commit in made])
+    files, shallow = history.files([commit.sha for commit in made]), history.shallow()
     pages: dict[str, list[Commit]] = {}
     for commit in made:
-        for path in files[commit.sha]:
+        if commit.sha in shallow:
+            continue  # what it was before is not here
+        for path in own_pages(commit, files[commit.sha], shallow):
             pages.setdefault(path, []).append(commit)
     pages.pop(CHANGELOG, None)
     known = any(known.id == run for known in reviewer.press.store.runs.recent(-1))

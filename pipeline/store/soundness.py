@@ -11,11 +11,13 @@ _ORPHANS = {
     "{} of the ledger without their chunk": """
         SELECT count(*) FROM synthesized_bucket_chunks
         WHERE chunk_id NOT IN (SELECT id FROM chunks)
+          AND run IN (SELECT id FROM runs)  -- not of another machine
           -- of what the user had forgotten the ledger alone is left, and does not say so
           AND NOT EXISTS (SELECT 1 FROM forgotten)""",
     "{} of the ledger without their topic": """
         SELECT count(*) FROM synthesized_bucket_chunks
-        WHERE bucket NOT IN (SELECT name FROM buckets)""",
+        WHERE bucket NOT IN (SELECT name FROM buckets)
+          AND run IN (SELECT id FROM runs)""",
     "{} of the ledger without their article": """
         SELECT count(*) FROM synthesized_bucket_chunks
         WHERE outcome = 'folded' AND article NOT IN (SELECT stem FROM articles)""",

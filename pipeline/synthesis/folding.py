@@ -233,7 +233,8 @@ def _refuse_if_elsewhere(article: str, desk: Desk) -> None:
     if last and not was and not desk.history.log(path):
         raise VaultFault(
             f"the article {article!r} is not on the branch that is checked out",
-            mend="check out the branch that has it; its news wait until then",
+            mend="check out the branch that has it, or let it be written anew with `memory retry "
+            "--lost`; its news wait until then",
         )
 
 
