@@ -64,7 +64,7 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (broken.nobody, {"D24": WARN}),
     (broken.no_meta_page, {"D25": WARN}),
     (broken.no_talk_folder, {"D25": WARN}),
-    (broken.put_back, {"D26": WARN}),
+    (broken.put_back, {"D25": WARN, "D26": WARN}),
     (broken.no_model, {"D30": FAIL}),
     (broken.cut_weights, {"D30": FAIL}),
     (broken.junk_weights, {"D30": FAIL}),
