@@ -21,8 +21,10 @@ from pipeline.prose import flat
 from pipeline.records import Event
 from pipeline.redact import redact
 from pipeline.results import RunResults
+from pipeline.run_ids import meant
 
-_OF_RUN = re.compile(r"(?P<run>(?P<stamp>\d{8}-\d{6})(?:-(?P<again>\d{1,9}))?)\.log")
+# of an older run the tail is a number, or is missing
+_OF_RUN = re.compile(r"(?P<stamp>\d{8}-\d{6})(?:-(?P<tail>[0-9a-z]{1,9}))?\.log")
 _OTHER_BYTES = 1_000_000  # what a scheduler writes beside ours grows for ever unless it is cut
 _KEPT_BYTES = 250_000  # of such a file
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -157,6 +159,7 @@ def logs(config: Config) -> list[LogFile]:
 def read(config: Config, run: str = "") -> tuple[LogFile, str]:
     """The log of a run, or of the last one that has one. Raises ConfigFault when there is none."""
     known = logs(config)
+    run = meant(run, [log.run for log in known])
     wanted = [log for log in known if run in ("", log.run)]
     if not wanted:
         raise ConfigFault(
@@ -230,7 +233,8 @@ def _private_file(name: str, folder: int) -> int:
 def _of_runs(folder: int) -> list[str]:
     """Names of the runs' logs, newest first: a run is named by when it began."""
     found = [match for name in os.listdir(folder) if (match := _OF_RUN.fullmatch(name))]
-    found.sort(key=lambda match: (match["stamp"], int(match["again"] or 1)), reverse=True)
+    # a shorter tail first: of two that are numbers it is the lower one
+    found.sort(key=lambda m: (m["stamp"], len(m["tail"] or ""), m["tail"] or ""), reverse=True)
     return [match[0] for match in found]
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pipeline.errors import ConfigFault
+from pipeline.run_ids import meant
 from pipeline.store import Store
 from pipeline.store.runs import Cost, Run
 
@@ -50,7 +51,7 @@ def bills(store: Store, *, run: str = "", last: int = 10) -> list[Bill]:
     """
     if not run:
         return [_bill(found, store) for found in store.runs.that_asked(last)]
-    one = store.runs.get(run)
+    one = store.runs.get(meant(run, [found.id for found in store.runs.recent(-1)]))
     if one is None:
         known = ", ".join(found.id for found in store.runs.recent(_NAMED))
         raise ConfigFault(

@@ -129,7 +129,7 @@ def test_the_newest_are_kept() -> None:
     """
     config = load_config(night=NightConfig(keep_logs=3))
     config.log_dir.mkdir(parents=True)
-    old = ["20010101-030000", "20010102-030000", "20010102-030000-2", "20010102-030000-10"]
+    old = ["20010101-030000-k7wq", "20010102-030000", "20010102-030000-2", "20010102-030000-10"]
     for run in reversed(old):
         (config.log_dir / f"{run}.log").touch()
     (config.log_dir / "my notes.txt").write_text("mine")
@@ -238,7 +238,8 @@ def test_reading_makes_nothing(home: Path) -> None:
 def test_the_command_shows_the_last_a_named_one_or_all() -> None:
     """`memory logs`, `--run`, `--list`, each also as JSON; an unknown run is named, exit 3."""
     config = load_config()
-    for run, text in (("20010202-030000", "the older"), (RUN, "the newer")):
+    older = "20010202-030000-k7wq"
+    for run, text in ((older, "the older"), (RUN, "the newer")):
         with run_log(config, run) as log:
             log.line(text)
 
@@ -248,16 +249,17 @@ def test_the_command_shows_the_last_a_named_one_or_all() -> None:
 
     assert memory().stdout.rstrip().endswith("the newer")
     assert memory("--last").stdout == memory().stdout
-    assert memory("--run", "20010202-030000").stdout.rstrip().endswith("the older")
+    for named in (older, "20010202"):
+        assert memory("--run", named).stdout.rstrip().endswith("the older")
     assert [line.split()[0] for line in memory("--list").stdout.splitlines()] == [
         RUN,
-        "20010202-030000",
+        older,
     ]
     shown = json.loads(memory("--json").stdout)
     assert shown["run"] == RUN and shown["lines"][0].endswith("the newer")
     assert [one["run"] for one in json.loads(memory("--list", "--json").stdout)] == [
         RUN,
-        "20010202-030000",
+        older,
     ]
     unknown = memory("--run", "../../etc/passwd")
     assert unknown.returncode == 3 and "--list" in unknown.stderr

@@ -75,13 +75,18 @@ def say(*arguments: str) -> str:
     return done.stdout
 
 
+def nights(*runs: str) -> list[str]:
+    """The dates in the ids of runs."""
+    return [run.partition("-")[0] for run in runs]
+
+
 # ------------------------------------------------------------------ adding up
 
 
 def test_every_call_stands_in_one_line(store: Store) -> None:
     """By stage and purpose, in the order first asked; retries and cut replies told apart."""
     newest, first = bills(store)
-    assert (newest.run, first.run) == ("20010205-030000", "20010203-030000")
+    assert nights(newest.run, first.run) == ["20010205", "20010203"]
     assert first.costs == (
         Cost("chunk", "chunk/keep", 2, 200, 120, 0, 0, 0, 2.0),
         Cost("chunk", "chunk/label", 1, 200, 0, 10, 0, 0, 2.0),
@@ -95,7 +100,7 @@ def test_every_call_stands_in_one_line(store: Store) -> None:
 
 def test_costs_are_shared_out(store: Store) -> None:
     """1200 tokens fed, half of them kept ones, in 12 seconds, for 2 conversations and 4 claims."""
-    first = bills(store, run="20010203-030000")[0]
+    first = bills(store, run="20010203")[0]
     sums = summed(first)
     assert (sums["calls"], sums["prompt_tokens"], sums["output_tokens"]) == (5, 1200, 110)
     assert sums["cached_share"] == 0.5
@@ -118,8 +123,8 @@ def test_several_runs_together(store: Store) -> None:
 
 def test_idle_runs_push_no_run_out(store: Store) -> None:
     """The last two that had work, not the last two."""
-    assert [bill.run for bill in bills(store, last=2)] == ["20010205-030000", "20010203-030000"]
-    assert [bill.run for bill in bills(store, last=1)] == ["20010205-030000"]
+    assert nights(*(bill.run for bill in bills(store, last=2))) == ["20010205", "20010203"]
+    assert nights(*(bill.run for bill in bills(store, last=1))) == ["20010205"]
 
 
 def test_a_run_that_is_not_there(store: Store) -> None:
@@ -168,14 +173,16 @@ def test_no_way_of_adding_up_loses_a_token(found: list[Bill]) -> None:
 
 def test_a_store_from_before_retries_were_told_apart(store: Store) -> None:
     """Its calls count as first tries."""
+    run = store.runs.recent(2)[1].id
     with sqlite3.connect(store.path) as connection:
         connection.execute(
             """INSERT INTO model_calls (run, stage, purpose, prompt_tokens, cached_tokens,
                    output_tokens, seconds, finish)
-               VALUES ('20010204-030000', 'chunk', 'chunk/keep', 1, 0, 0, 0.1, 'stop')"""
+               VALUES (?, 'chunk', 'chunk/keep', 1, 0, 0, 0.1, 'stop')""",
+            (run,),
         )
     connection.close()
-    assert bills(store, run="20010204-030000")[0].costs[0].retries == 0
+    assert bills(store, run=run)[0].costs[0].retries == 0
 
 
 # ------------------------------------------------------------------ a whole night
@@ -237,17 +244,17 @@ def test_the_command_in_words(store: Store) -> None:
     said = say()
     assert "synthesize/compose" in said and "2 runs: 6 calls, 1,250 tokens fed" in said
     assert "per claim (of 4): 312 tokens fed, 29 written, 3.1 seconds" in said
-    bars = {line.split()[1]: line.count("█") for line in said.splitlines() if "-030000" in line}
-    assert bars == {"20010203-030000": 18, "20010205-030000": 1}
+    bars = {line.split()[1][:8]: line.count("█") for line in said.splitlines() if "-030000" in line}
+    assert bars == {"20010203": 18, "20010205": 1}
 
 
 def test_the_command_in_json(store: Store) -> None:
     """The same numbers, run by run and together."""
     told = json.loads(say("--json", "--runs", "1"))
-    assert [run["run"] for run in told["runs"]] == ["20010205-030000"]
+    assert nights(*(run["run"] for run in told["runs"])) == ["20010205"]
     assert told["runs"][0]["by_purpose"][0]["purpose"] == "chunk/label"
     assert told["together"]["prompt_tokens"] == 50 and told["together"]["per_claim"] is None
-    one = json.loads(say("--json", "--run", "20010203-030000"))
+    one = json.loads(say("--json", "--run", "20010203"))
     assert one["together"]["calls"] == 5
 
 

@@ -58,9 +58,8 @@ def test_after_a_good_night(healthy: Healthy) -> None:
     assert state["model_fetched"]
     assert state["articles"] == 2 and state["uncommitted"] == 0
     assert state["problems"] == []
-    assert (
-        line_of(state, "last run") == "last run  20261128-030000: done, 2026-11-28 03:00, 0 minutes"
-    )
+    run = state["last_run"]["id"]
+    assert line_of(state, "last run") == f"last run  {run}: done, 2026-11-28 03:00, 0 minutes"
     assert line_of(state, "next run") == "next run  2026-11-29 03:00 (systemd)"
     assert line_of(state, "pending") == "pending   nothing"
     assert not [line for line in lines(state) if line.startswith(("missed", "backlog", "problem"))]
@@ -68,8 +67,10 @@ def test_after_a_good_night(healthy: Healthy) -> None:
 
 def test_times_are_those_of_the_settings(healthy: Healthy) -> None:
     """03:00 in UTC is noon in Tokyo."""
-    told = lines(state_of(healthy), ZoneInfo("Asia/Tokyo"))
-    assert told[0] == "last run  20261128-030000: done, 2026-11-28 12:00, 0 minutes"
+    state = state_of(healthy)
+    told = lines(state, ZoneInfo("Asia/Tokyo"))
+    run = state["last_run"]["id"]
+    assert told[0] == f"last run  {run}: done, 2026-11-28 12:00, 0 minutes"
 
 
 def test_missed_nights_are_said(healthy: Healthy) -> None:

@@ -18,7 +18,7 @@ _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
 
 def stats(
-    run: Annotated[str, typer.Option(help="This run alone.")] = "",
+    run: Annotated[str, typer.Option(help="This run alone; the beginning of its id will do.")] = "",
     runs: Annotated[int, typer.Option(min=1, help="So many of the last runs that had work.")] = 10,
     png: Annotated[
         Path | None, typer.Option(help="Draw the runs into this file too (needs matplotlib).")

@@ -74,7 +74,9 @@ def logs(
     last: Annotated[
         bool, typer.Option("--last", help="That of the last run (the default).")
     ] = False,
-    run: Annotated[str, typer.Option(help="That of this run.")] = "",
+    run: Annotated[
+        str, typer.Option(help="That of this run; the beginning of its id will do.")
+    ] = "",
     list_all: Annotated[
         bool, typer.Option("--list", help="Which there are, newest first.")
     ] = False,

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.records import Call
+from pipeline.run_ids import fresh
 from pipeline.store.times import to_text
 
 
@@ -52,16 +53,14 @@ class Runs:
     def begin(
         self, at: datetime, local: datetime, *, model: str, prompts: Mapping[str, str], vault: str
     ) -> str:
-        """Open a run and return its id: the local time stamp, with a suffix if it is taken.
+        """Open a run and return its id, which no run of any machine has.
 
         A run that is still marked running was killed, since the caller holds the lock.
         """
         self._connection.execute("UPDATE runs SET status = 'interrupted' WHERE status = 'running'")
-        stamp = run = local.strftime("%Y%m%d-%H%M%S")
-        again = 1
-        while self._connection.execute("SELECT 1 FROM runs WHERE id = ?", (run,)).fetchone():
-            again += 1
-            run = f"{stamp}-{again}"
+        run = fresh(local)
+        while self.get(run):
+            run = fresh(local)
         self._connection.execute(
             """INSERT INTO runs (id, started_at, status, model, prompts, vault_before)
                VALUES (?, ?, 'running', ?, ?, ?)""",
