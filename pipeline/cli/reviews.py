@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.printing import JsonOption, VaultOption, print_diff, print_json, say
+from pipeline.cli.printing import JsonOption, VaultOption, print_diff, print_json, say, warn
 from pipeline.errors import EXIT_PARTIAL, ConfigFault
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def review(vault: VaultOption = None, as_json: JsonOption = False) -> None:
     Example: memory review
     """
     from pipeline.review.listing import held_as_json, hold_diff, run_diff, runs
+    from pipeline.review.naming import told_of_another
+    from pipeline.review.undoing import standing
 
     with reading(vault) as reviewer:
         holds = reviewer.press.store.holds.open()
@@ -80,6 +82,8 @@ def review(vault: VaultOption = None, as_json: JsonOption = False) -> None:
             _say_run(last)
             print_diff(diff)
             say(f"  memory undo {last.run.id}   or   memory undo ARTICLE")
+        if other := told_of_another(standing(reviewer.press.history), reviewer):
+            say(other)
 
 
 def accept(
@@ -133,7 +137,7 @@ def reject(
 
 def undo(
     what: Annotated[
-        str, typer.Argument(help="A run, or an article; none for the last run that wrote.")
+        str, typer.Argument(help="A run, or an article; none for the last run here that wrote.")
     ] = "",
     reason: Annotated[str, typer.Option(help="Why; later drafts on the topics see it.")] = "",
     vault: VaultOption = None,
@@ -141,44 +145,58 @@ def undo(
 ) -> None:
     """Take back what a run wrote to articles and Talk pages; what you changed since stays.
 
-    The same claims do not come back. Right after an undo, name the run to take another back. For an
-    article: what the last run that wrote it did to it. A
-    page where you changed the very sentences is left as it is, and the exit code is that of a
+    The beginning of a run's id will do, as in 20000131. A run of another machine that writes to the
+    same vault is taken back where it is named. The same claims do not come back. Right after an
+    undo, name the run to take another back. For an article: what the last run that wrote it did to
+    it. A page where you changed the very sentences is left as it is, and the exit code is that of a
     partial run.
 
     Example: memory undo
     """
     from dataclasses import asdict
 
-    from pipeline.review.undoing import refuse_another
+    from pipeline.review.naming import told_of_another
+    from pipeline.review.undoing import refuse_another, standing
     from pipeline.review.undoing import undo as take_back
 
     with deciding(vault) as reviewer:
         if not what:
             refuse_another(reviewer)
         run, pages = take_back(what, reason.strip(), reviewer)
+        other = "" if what else told_of_another(standing(reviewer.press.history), reviewer)
     if as_json:
         print_json({"run": run, "pages": [asdict(page) for page in pages]})
     else:
         say(f"run {run}:")
         for page in pages:
             say(f"  {page.outcome} {page.path}" + (f": {page.reason}" if page.reason else ""))
+        if other:
+            say(other)
     if any(page.outcome == "kept" for page in pages):
         raise typer.Exit(EXIT_PARTIAL)
 
 
 def diff(
-    run: Annotated[str, typer.Argument(help="A run; none for the last that wrote.")] = "",
+    run: Annotated[
+        str, typer.Argument(help="A run, or how its id begins; none for the last here that wrote.")
+    ] = "",
     vault: VaultOption = None,
 ) -> None:
     """What a run changed in the vault, page by page; the changelog is left out.
 
-    Example: memory diff 20000131-030000
+    It may be a run of another machine that writes to the same vault.
+
+    Example: memory diff 20000131-030000-k7wq
     """
     from pipeline.review.listing import run_diff
+    from pipeline.review.naming import told_of_another
+    from pipeline.review.undoing import standing
 
     with reading(vault) as reviewer:
         print_diff(run_diff(run, reviewer)[1])
+        other = "" if run else told_of_another(standing(reviewer.press.history), reviewer)
+    if other:
+        warn(other)
 
 
 def log(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from pipeline.authorship import own_pages
 from pipeline.chronicle import CHANGELOG
-from pipeline.errors import ConfigFault
+from pipeline.errors import ConfigFault, VaultFault
 from pipeline.history import Commit
 from pipeline.records import Change
 from pipeline.review import Reviewer
+from pipeline.review.naming import own
+from pipeline.run_ids import meant
 from pipeline.spelling import folded
 from pipeline.store.holds import Hold
 from pipeline.store.runs import Run
@@ -52,13 +56,13 @@ class Told:
 
 def runs(limit: int, reviewer: Reviewer) -> list[Told]:
     """The newest runs, newest first, those that had nothing to do left out."""
-    store = reviewer.press.store
+    store, undone = reviewer.press.store, _undone(reviewer)
     found: list[Told] = []
     for run in store.runs.recent(-1):
         if len(found) == limit:
             break
         if run.status != "nothing":
-            found.append(Told(run, tuple(store.ledger.changes(run=run.id))))
+            found.append(Told(run, tuple(map(undone, store.ledger.changes(run=run.id)))))
     return found
 
 
@@ -66,8 +70,9 @@ def article_log(name: str, reviewer: Reviewer) -> list[tuple[Change, bool]]:
     """What was done to an article, newest first. Raises ConfigFault when nothing ever was."""
     entries = reviewer.press.vault.catalog()
     stems = [e.stem for e in entries if folded(name) in (folded(e.stem), folded(e.title))]
+    undone = _undone(reviewer)
     found = [
-        told
+        undone(told)
         for stem in stems or [name]
         for told in reviewer.press.store.ledger.changes(article=stem)
     ]
@@ -76,6 +81,20 @@ def article_log(name: str, reviewer: Reviewer) -> list[tuple[Change, bool]]:
             f"no run has written an article called {name!r}", mend="`memory log` lists the runs"
         )
     return found[::-1]
+
+
+def _undone(reviewer: Reviewer) -> Callable[[tuple[Change, bool]], tuple[Change, bool]]:
+    """Marks a change as taken back also where that was done on another machine."""
+    undone: set[tuple[str, str]] = set()
+    taken: set[tuple[str, str]] = set()
+    with suppress(VaultFault):  # what the store says is told without git as well
+        for commit in reviewer.press.history.log():
+            stem = PurePosixPath(commit.trailers.get("Page", "")).stem
+            if run := commit.trailers.get("Undoes"):
+                undone.add((run, stem))
+            elif run := commit.trailers.get("Run"):
+                taken |= {(commit.sha, page) for by, page in undone if by == run}
+    return lambda told: (told[0], told[1] or (told[0].commit, told[0].article) in taken)
 
 
 def hold_diff(hold: Hold) -> str:
@@ -88,14 +107,16 @@ def hold_diff(hold: Hold) -> str:
 
 
 def run_diff(run: str, reviewer: Reviewer) -> tuple[str, str]:
-    """The run meant ("" = the last that wrote something) and the diff of what it wrote.
+    """The run meant ("" = the last of this machine that wrote) and the diff of what it wrote.
 
     Each page once, from before the run's first commit to after its last; the changelog is left
     out. Raises ConfigFault when there is no such run.
     """
     history = reviewer.press.history
     log = [commit for commit in history.log() if "Run" in commit.trailers]
-    run = run or next((commit.trailers["Run"] for commit in log), "")
+    written = list(dict.fromkeys(commit.trailers["Run"] for commit in log))
+    begun = [known.id for known in reviewer.press.store.runs.recent(-1)]
+    run = meant(run, [*written, *begun]) or next(iter(own(written, reviewer)), "")
     made = [commit for commit in log if commit.trailers["Run"] == run]
     files, shallow = history.files([commit.sha for commit in made]), history.shallow()
     pages: dict[str, list[Commit]] = {}
@@ -105,8 +126,7 @@ def run_diff(run: str, reviewer: Reviewer) -> tuple[str, str]:
         for path in own_pages(commit, files[commit.sha], shallow):
             pages.setdefault(path, []).append(commit)
     pages.pop(CHANGELOG, None)
-    known = any(known.id == run for known in reviewer.press.store.runs.recent(-1))
-    if not run or not (pages or known):
+    if not run or not (pages or run in begun):
         raise ConfigFault(
             f"there is no run {run!r}" if run else "no run has written anything yet",
             mend="`memory log` lists the runs",

@@ -19,6 +19,8 @@ from pipeline.prose import flat, plain
 from pipeline.publish import digest, publish
 from pipeline.review import Reviewer
 from pipeline.review.merging import without
+from pipeline.review.naming import own, told_of_another
+from pipeline.run_ids import meant
 from pipeline.spelling import folded
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.topics.obeying import refresh_page
@@ -50,10 +52,10 @@ class _Write:
 def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]:
     """Take back a run's writes to articles and Talk pages, or those to one article.
 
-    what: a run, an article's name (then the last run that wrote it), "" for the last run that
-    wrote anything. reason: shown to later drafts on those topics, "" for none. Returns the run and
-    each page's outcome. What the user changed since stays; where that meets what the run wrote,
-    the page is kept as it is. Raises ConfigFault when there is nothing to take back.
+    what: a run, an article's name (then the last run that wrote it), "" for the last run of this
+    machine that wrote anything. reason: shown to later drafts on those topics, "" for none.
+    Returns the run and each page's outcome. What the user changed since stays; where that meets
+    what the run wrote, the page is kept as it is. Raises ConfigFault when there is nothing to take back.
     """
     writes = _writes(reviewer.press.history)
     run, chosen = _chosen(what, writes, reviewer)
@@ -81,18 +83,25 @@ def refuse_another(reviewer: Reviewer) -> None:
     Whoever repeats `undo` without naming a run, as after a kill, means that run and not the one
     before it. Pages of it that are left to take back are no reason to refuse.
     """
-    writes = _writes(reviewer.press.history)
-    if not writes:
+    history = reviewer.press.history
+    run = next(iter(own(standing(history), reviewer)), "")
+    newest = next((w.commit for w in _writes(history) if w.commit.trailers["Run"] == run), None)
+    if newest is None:
         return
-    newest = writes[0].commit
     # newest first: an undo that stands before the newest write came after it
-    since = takewhile(lambda commit: commit.sha != newest.sha, reviewer.press.history.log())
-    undone = next((c.trailers["Undoes"] for c in since if "Undoes" in c.trailers), "")
-    if undone and undone != newest.trailers["Run"]:
+    since = takewhile(lambda commit: commit.sha != newest.sha, history.log())
+    undone = [commit.trailers["Undoes"] for commit in since if "Undoes" in commit.trailers]
+    last = next(iter(own(undone, reviewer)), run)
+    if last != run:
         raise ConfigFault(
-            f"run {undone} has been taken back already",
-            mend=f"to take back the night before as well: memory undo {newest.trailers['Run']}",
+            f"run {last} has been taken back already",
+            mend=f"to take back the night before as well: memory undo {run}",
         )
+
+
+def standing(history: History) -> list[str]:
+    """The runs that wrote pages and were not wholly taken back, newest first."""
+    return list(dict.fromkeys(write.commit.trailers["Run"] for write in _writes(history)))
 
 
 def _line(page: Undone, reason: str) -> str:
@@ -133,11 +142,10 @@ def _writes(history: History) -> list[_Write]:
 
 def _chosen(what: str, writes: Sequence[_Write], reviewer: Reviewer) -> tuple[str, list[_Write]]:
     """The run, and those of its writes that are meant."""
-    runs = [write.commit.trailers["Run"] for write in writes]
-    if not what and runs:
-        what = runs[0]
-    if what in runs:
-        return what, [w for w in writes if w.commit.trailers["Run"] == what]
+    runs = list(dict.fromkeys(write.commit.trailers["Run"] for write in writes))
+    run = what or next(iter(own(runs, reviewer)), "")
+    if run in runs:
+        return run, [w for w in writes if w.commit.trailers["Run"] == run]
     vault, ledger = reviewer.press.vault, reviewer.press.store.ledger
     stems = {
         entry.stem
@@ -156,9 +164,13 @@ def _chosen(what: str, writes: Sequence[_Write], reviewer: Reviewer) -> tuple[st
     if of_page:
         run = of_page[0].commit.trailers["Run"]
         return run, [w for w in of_page if w.commit.trailers["Run"] == run]
+    # an article of that name comes first
+    if (run := meant(what, runs)) in runs:
+        return run, [w for w in writes if w.commit.trailers["Run"] == run]
     raise ConfigFault(
         f"there is nothing to take back of {what!r}" if what else "there is nothing to take back",
-        mend="`memory log` lists the runs and what they wrote",
+        mend=("" if what else told_of_another(runs, reviewer))
+        or "`memory log` lists the runs and what they wrote",
     )
 
 
