@@ -188,6 +188,34 @@ def test_articles_are_the_pipelines_to_name() -> None:
     assert asked(row("Plum", article="[[Plum]]", state="article")) == Edits()
 
 
+def test_an_article_that_no_bucket_has_is_taken_by_the_one_whose_row_names_it() -> None:
+    """Another machine made it, or a store before this; also of a topic that is ignored, or new."""
+    page = set_cells(PAGE, {"Plum": {"article": "[[Plum]]"}})
+    assert edited(page, "Plum") == Edits(
+        wanted=(replace(PLUM, article="Plum", state=BucketState.ARTICLE),)
+    )
+    page = set_cells(PAGE, {"Noise": {"article": "[[Din]]"}})
+    assert edited(page, "Din") == Edits(wanted=(replace(NOISE, article="Din"),))
+    page = PAGE + "| Fig | [[Fig]] | | | article |\n"
+    assert edited(page, "Fig") == Edits(wanted=(Bucket("Fig", "Fig", state=BucketState.ARTICLE),))
+
+
+def test_an_article_that_two_rows_name_is_that_of_the_bucket_called_so() -> None:
+    """Of two that are called otherwise, neither has it."""
+    both = {"Plum": {"article": "[[Fig]]"}, "Noise": {"article": "[[Fig]]"}}
+    found = edited(set_cells(PAGE, both), "Fig")
+    assert not found.any and len(found.problems) == 2
+    found = edited(set_cells(PAGE, both) + "| Fig | [[Fig]] | | | article |\n", "Fig")
+    assert found.wanted == (Bucket("Fig", "Fig", state=BucketState.ARTICLE),)
+    assert len(found.problems) == 2
+
+
+def edited(page: str, article: str) -> Edits:
+    """What a page asks for where one more article is in the vault."""
+    stems = {*(bucket.article for bucket in STORED), article}
+    return edits(read_buckets(page), STORED, stems, tuple, lambda *_: Chosen())
+
+
 def test_a_name_that_two_topics_go_by_is_told() -> None:
     """An alias that is a topic of its own."""
     found = asked(row("Kiwi", aliases="KW, plum"))

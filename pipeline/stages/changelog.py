@@ -23,6 +23,7 @@ from pipeline.store.ledger import Folding, PageFile
 from pipeline.vault import prepend_section
 
 NAME = "changelog"
+_RUN = re.compile(r" · run (\S+)\s*\Z")  # as `_totals` ends a section
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,8 @@ def _has_news(desk: Desk) -> bool:
     """Whether the night that changed no article has something to tell that the page does not."""
     results = desk.results
     page = desk.vault.meta("Changelog.md")
-    # what lasts stands in every section, so it is told if it stands in the newest
-    newest = "".join(re.split(r"^## ", page, maxsplit=2, flags=re.MULTILINE)[1:2]).splitlines()
+    # what lasts stands in every section, so it is told if it stands in our last one
+    newest = _last_section(page, desk).splitlines()
     tries = {f"{attempt.stage}: {attempt.job}": attempt for attempt in desk.store.ledger.attempts()}
     told = page.splitlines()
     for job, reasons in results.rejected:
@@ -95,6 +96,18 @@ def _has_news(desk: Desk) -> bool:
             return True
     untold = any(line not in newest for line in _trouble_lines(results))
     return bool(results.held or results.joined or results.handed) or untold
+
+
+def _last_section(page: str, desk: Desk) -> str:
+    """The newest section that a run of this store wrote, without one the newest.
+
+    Another machine that writes to this vault tells of its own troubles, the user's decisions of
+    none.
+    """
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    runs = ((section, _RUN.search(section)) for section in sections)
+    own = (section for section, run in runs if run and desk.store.runs.get(run[1]))
+    return next(own, next(iter(sections), ""))
 
 
 def _section(changes: Sequence[Change], desk: Desk) -> str:

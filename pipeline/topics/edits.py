@@ -73,6 +73,7 @@ def edits(
         f"Buckets.md has a bucket {name!r}, and no article could be called that" for name in odd
     ]
     problems += astray + _refused(now, rows, targets)
+    now |= _adopting(now, rows, frozenset(articles))
     wanted, parted, merges = [], [], []
     for name, bucket in now.items():
         final = _final(name, targets) or name
@@ -255,10 +256,35 @@ def _final(name: str, targets: Mapping[str, str]) -> str:
 # ------------------------------------------------------------------ what a row says
 
 
+def _adopting(
+    now: Mapping[str, Bucket], rows: Mapping[str, Row], articles: frozenset[str]
+) -> dict[str, Bucket]:
+    """Buckets without an article that have one by their rows, which is no other bucket's.
+
+    Another machine made it that writes to this vault, or a store before this one.
+    """
+    free = articles - {bucket.article for bucket in now.values()}
+    called = {normalised(name) for name in now}
+    naming = Counter(row.article for row in rows.values())
+    found = {}
+    for name, row in rows.items():
+        stem, bucket = row.article or "", now[name]
+        nobodys = normalised(stem) not in called and naming[stem] == 1
+        if (
+            stem in free
+            and not bucket.article
+            and (nobodys or normalised(stem) == normalised(name))
+        ):
+            captured = bucket.state is BucketState.CAPTURED
+            state = BucketState.ARTICLE if captured else bucket.state
+            found[name] = replace(bucket, article=stem, state=state)
+    return found
+
+
 def _wanted(bucket: Bucket, row: Row | None, into: str) -> Bucket:
     """The bucket with the user's word on aliases, description, ignoring and merging.
 
-    Whether it has an article is the pipeline's to say: the page may lag behind by a night.
+    Whether its article is there is the pipeline's to say: the page may lag behind by a night.
     """
     state = bucket.state
     if into:
