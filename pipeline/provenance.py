@@ -111,6 +111,7 @@ def _read(conv: str, store: Store | None, archive: Archive) -> tuple[Conversatio
             mend="only the agent's own transcript may still hold it",
         )
     raise ConfigFault(
-        f"no conversation conv:{conv} was ever read",
-        mend="`memory sources` shows what is read; a footnote names what it cites",
+        f"no conversation conv:{conv} was ever read here",
+        mend="it may have been read on another machine that writes to this vault, or before this "
+        "store was made: ask there; `memory sources` shows what is read here",
     )

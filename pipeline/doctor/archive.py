@@ -56,8 +56,10 @@ def cited(machine: Machine) -> Verdict:
         return fail(unreadable[0], "mend or move that page away: no run can fold into it")
     if dead:
         return warn(
-            f"{named(dead, 'citation')} of what was forgotten, lost or never read",
-            "bring the archive back (`memory restore`), or take these footnotes out",
+            f"{named(dead, 'citation')} of what is not here: read on another machine that writes "
+            "to this vault, or before this store was made, or forgotten, or lost",
+            "where another machine has it, `memory source` shows it there, and nothing is wrong; "
+            "what was lost comes back with the archive (`memory restore`)",
         )
     return ok(f"{counted(count, 'conversation')} cited, all there")
 
