@@ -55,7 +55,8 @@ def undo(what: str, reason: str, reviewer: Reviewer) -> tuple[str, list[Undone]]
     what: a run, an article's name (then the last run that wrote it), "" for the last run of this
     machine that wrote anything. reason: shown to later drafts on those topics, "" for none.
     Returns the run and each page's outcome. What the user changed since stays; where that meets
-    what the run wrote, the page is kept as it is. Raises ConfigFault when there is nothing to take back.
+    what the run wrote, the page is kept as it is. Raises ConfigFault when there is nothing to take
+    back.
     """
     writes = _writes(reviewer.press.history)
     run, chosen = _chosen(what, writes, reviewer)

@@ -1,0 +1,201 @@
+"""Two machines that write to one vault through git, each with sessions and a store of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import Config, load_config
+from pipeline.errors import EXIT_UNSOUND
+from tests.support_night import CONVERSATIONS, NIGHT, Night, make_vault, run_night, write_session
+
+LANTERN, HARBOR = "Lantern project.md", "Harbor project.md"
+
+
+@dataclass
+class Machine:
+    """A home, in which everything is done."""
+
+    home: Path
+    enter: Callable[[Path], None]
+
+    @property
+    def config(self) -> Config:
+        self.enter(self.home)
+        return load_config(timezone="UTC", since_days="all")
+
+    def tell(self, topic: str) -> None:
+        """The conversations about a topic."""
+        for kind, session, start, said in CONVERSATIONS:
+            if topic in said[0][1]:
+                write_session(self.home, kind, session, start, said)
+
+    def night(self, days: int = 0) -> Night:
+        """Both are started at the same second; what it wrote is handed to the other."""
+        self.git("pull", "--quiet")
+        night = run_night(self.config, at=NIGHT + timedelta(days=days))
+        self.git("push", "--quiet")
+        return night
+
+    def git(self, *arguments: str) -> str:
+        command = ["git", "-C", str(self.config.vault), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def memory(self, *arguments: str, code: int = 0) -> str:
+        """What the command says."""
+        self.enter(self.home)
+        command = [sys.executable, "-m", "pipeline", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    def articles(self) -> list[str]:
+        return sorted(path.name for path in (self.config.vault / "articles").iterdir())
+
+    def run(self) -> str:
+        """The id of the newest run in the vault."""
+        trailer = "--format=%(trailers:key=Run,valueonly)"
+        return self.git("log", "-1", "--grep=^Run: ", trailer).strip()
+
+
+@pytest.fixture
+def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
+    """The laptop wrote of the lantern; then the desktop, in the same second, of the harbor."""
+
+    def enter(home: Path) -> None:
+        monkeypatch.setenv("HOME", str(home))
+        for name in ("CONFIG_HOME", "CACHE_HOME", "DATA_HOME", "STATE_HOME"):
+            monkeypatch.setenv(f"XDG_{name}", str(home / name))
+        home.mkdir(exist_ok=True)
+
+    enter(tmp_path / "laptop")
+    git_config = tmp_path / "gitconfig"
+    git_config.write_text(
+        "[user]\nname = Me\nemail = me@example.org\n[init]\ndefaultBranch = main\n"
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(git_config))
+    laptop, desktop = Machine(tmp_path / "laptop", enter), Machine(tmp_path / "desktop", enter)
+    remote = tmp_path / "remote.git"
+    vault = make_vault().vault
+    subprocess.run(["git", "clone", "--quiet", "--bare", vault, remote], check=True)
+    laptop.git("remote", "add", "origin", str(remote))
+    laptop.git("fetch", "--quiet")
+    laptop.git("branch", "--quiet", "--set-upstream-to=origin/main")
+    subprocess.run(["git", "clone", "--quiet", remote, desktop.config.vault], check=True)
+    laptop.tell("Lantern")
+    laptop.night()
+    desktop.tell("Harbor")
+    desktop.night()
+    laptop.git("pull", "--quiet")
+    return laptop, desktop
+
+
+def test_undo_takes_back_what_this_machine_wrote(machines: tuple[Machine, Machine]) -> None:
+    """Not the other's run of the same second, which is newer in the vault, and is named."""
+    laptop, desktop = machines
+    assert laptop.articles() == [HARBOR, LANTERN]
+    theirs = laptop.run()
+    shown = laptop.memory("review")
+    assert "+# Lantern project" in shown and "+# Harbor project" not in shown
+    assert "Lantern" in laptop.memory("diff")
+    told = laptop.memory("undo")
+    assert laptop.articles() == [HARBOR]
+    assert f"memory undo {theirs}" in told
+    again = laptop.memory("undo", code=3)
+    assert f"memory undo {theirs}" in again and laptop.articles() == [HARBOR]
+    laptop.git("push", "--quiet")
+    desktop.git("pull", "--quiet")
+    desktop.memory("undo")
+    assert desktop.articles() == []
+
+
+def test_an_undoing_on_the_other_machine_is_told(machines: tuple[Machine, Machine]) -> None:
+    """`memory log` says that it was taken back, and undo means no other run instead."""
+    laptop, desktop = machines
+    laptop.memory("undo", laptop.run())
+    assert laptop.articles() == [LANTERN]
+    laptop.git("push", "--quiet")
+    desktop.git("pull", "--quiet")
+    assert "new Harbor project: 4 claims (taken back)" in desktop.memory("log")
+    assert "(taken back)" not in laptop.memory("log")
+    desktop.memory("undo", code=3)
+    assert desktop.articles() == [LANTERN]
+
+
+def test_a_beginning_that_both_runs_share_names_neither(machines: tuple[Machine, Machine]) -> None:
+    """They are listed; a few more letters tell."""
+    laptop, _ = machines
+    theirs = laptop.run()
+    for command in ("undo", "diff"):
+        assert f"{theirs}" in laptop.memory(command, "20261128-030000", code=3)
+    assert "Harbor" in laptop.memory("diff", theirs[:-1])
+    assert laptop.articles() == [HARBOR, LANTERN]
+
+
+def test_a_lost_store_means_the_newest_run_in_the_vault(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """As nothing tells which were its own."""
+    laptop, _ = machines
+    config = laptop.config
+    for path in (*config.store_path.parent.glob("memory.sqlite*"), *config.journal_dir.iterdir()):
+        path.unlink()
+    assert "Harbor" in laptop.memory("diff")
+
+
+def test_nights_without_news_change_nothing(machines: tuple[Machine, Machine]) -> None:
+    """P4: the rows of the other's topics are right as they are, and nothing is told of them."""
+    laptop, desktop = machines
+    before = laptop.git("rev-parse", "HEAD")
+    for day in (1, 2):
+        for machine in machines:
+            night = machine.night(day)
+            assert night.results.problems == [] and night.model.asked == []
+    assert desktop.git("rev-parse", "HEAD") == before
+    assert desktop.git("status", "--short") == ""
+
+
+def test_news_go_into_the_article_that_the_other_machine_made(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Its topic has that article here too."""
+    _, desktop = machines
+    desktop.tell("Lantern")
+    desktop.night(1)
+    assert desktop.articles() == [HARBOR, LANTERN]
+
+
+def test_what_lasts_is_told_once_by_each_machine(machines: tuple[Machine, Machine]) -> None:
+    """Though the newest section of the changelog is the other's, and tells of something else."""
+    laptop, desktop = machines
+    for machine, row in ((laptop, "| ??? | | | | |"), (desktop, "| Gull | | | | → Nowhere |")):
+        machine.git("pull", "--quiet")
+        page = machine.config.vault / "Meta" / "Buckets.md"
+        page.write_text(page.read_text("utf-8") + row + "\n", "utf-8")
+        machine.git("commit", "--quiet", "-am", "a row")
+        machine.night(1)
+    for day in (2, 3):
+        for machine in machines:
+            machine.night(day)
+    before = laptop.git("rev-parse", "HEAD")
+    for machine in machines:
+        assert len(machine.night(4).results.problems) == 2
+    assert desktop.git("rev-parse", "HEAD") == before
+
+
+def test_a_citation_of_the_other_machine_is_not_called_a_fault(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Neither where it is looked up nor by the doctor, who has nobody take it out."""
+    laptop, _ = machines
+    page = (laptop.config.vault / "articles" / HARBOR).read_text("utf-8")
+    conv = page.partition("conv:")[2][:8]
+    assert "on another machine" in laptop.memory("source", f"conv:{conv}", code=3)
+    told = laptop.memory("doctor", code=EXIT_UNSOUND)
+    assert "read on another machine" in told and "footnotes out" not in told
