@@ -148,7 +148,7 @@ def test_a_new_row_gets_the_part(desk: Desk) -> None:
     assert desk.results.handed == [("Fruit", "Apples", 1, ())]
     assert cluster.pending(desk) == []
     newest, ours = desk.history.log(PAGE)[:2]
-    assert newest.trailers == {"Run": desk.run} and not ours.trailers
+    assert newest.trailers["Run"] == desk.run and not ours.trailers
     # neither is joined to another one by a night any more
     assert not {"Fruit", "Apples"} & {*desk.store.buckets.movable()}
 

@@ -289,7 +289,7 @@ def assert_log(config: Config, since: str) -> None:
         assert blank == ""
         keys = [line.partition(": ")[0] for line in trailers]
         assert len(set(keys)) == len(keys)
-        assert set(keys) <= {"Run", "Bucket", "Chunks", "Model"}
+        assert set(keys) <= {"Run", "Bucket", "Chunks", "Model", "Page", "Change"}
         assert any(line.startswith("Run: 20261128-030000-") for line in trailers)
         assert not _UNSEEN.search(commit)
 
