@@ -8,14 +8,15 @@ Messages are counted from 1 on the page and from 0 in a Citation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from pipeline.markdown import Block, Kind, Page
+from pipeline.markdown import Block, Kind, Page, parse
 from pipeline.prose import flat, plain, reading
 from pipeline.records import Citation
 
 _LABEL = re.compile(r" {0,3}\[\^(?P<label>[^\]\[\s]+)\]:")
+_LABELS = re.compile(f"^{_LABEL.pattern}", re.MULTILINE)
 _CITATION = re.compile(
     r" {0,3}\[\^[^\]\[\s]+\]:[ \t]*`conv:(?P<conv>[0-9a-f]{8,64})` "
     r"\((?P<date>\d{4}-\d{2}-\d{2}), (?P<source>[^,()`\s]+), "
@@ -35,11 +36,27 @@ def marks(block: Block) -> tuple[str, ...]:
 def definitions(page: Page) -> dict[str, str]:
     """Each label and its definition's raw text; where a label is defined twice, the first."""
     found: dict[str, str] = {}
-    for block in page.blocks:
-        label = _LABEL.match(block.raw) if block.kind is Kind.DEFINITION else None
-        if label:
-            found.setdefault(label["label"], block.raw)
+    for label, block in _defined(page):
+        found.setdefault(label, block.raw)
     return found
+
+
+def contradicted(text: str) -> dict[str, list[int]]:
+    """Labels that are defined differently, once at least as a citation, and where in the text.
+
+    Two that cite the same are harmless; two notes of the user's own are the user's affair.
+    """
+    labels = _LABELS.findall(text)
+    if len(labels) == len(set(labels)):  # nearly every page: it need not be parsed
+        return {}
+    found: dict[str, list[Block]] = {}
+    for label, block in _defined(parse(text)):
+        found.setdefault(label, []).append(block)
+    return {
+        label: [block.start for block in blocks]
+        for label, blocks in found.items()
+        if _differ([block.raw for block in blocks])
+    }
 
 
 @lru_cache(maxsize=4096)
@@ -73,6 +90,24 @@ def format_definition(label: str, citation: Citation) -> str:
         f"[^{label}]: `conv:{citation.conv}` ({citation.date}, {citation.source}, {where})"
         f"{f' — {title}' if title else ''}"
     )
+
+
+def _defined(page: Page) -> Iterator[tuple[str, Block]]:
+    """Every definition with its label, in order."""
+    for block in page.blocks:
+        label = _LABEL.match(block.raw) if block.kind is Kind.DEFINITION else None
+        if label:
+            yield label["label"], block
+
+
+def _differ(definitions: Sequence[str]) -> bool:
+    """Whether they are not all the same, and one of them cites a conversation."""
+    cited = [parse_citation(raw) for raw in definitions]
+    said = {
+        (citation.conv, citation.first, citation.last) if citation else raw.strip()
+        for citation, raw in zip(cited, definitions, strict=True)
+    }
+    return len(said) > 1 and any(cited)
 
 
 def citations(page: Page) -> dict[str, Citation]:

@@ -17,6 +17,7 @@ from pipeline.history import History
 from pipeline.prose import flat
 from pipeline.store import Store
 from pipeline.store.ledger import Folding, Intent, PageFile
+from pipeline.unsettled import unsettled
 from pipeline.vault import ChangedUnderneath, Vault
 
 
@@ -35,6 +36,15 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def refuse_unsettled(path: str, text: str | None) -> None:
+    """Raise ChangedUnderneath for a page that has this text and that only its owner can settle.
+
+    `publish` asks for every page; whoever works long on a text asks before.
+    """
+    if text is not None and (reason := unsettled(text)):
+        raise ChangedUnderneath(f"{path} {reason}", mend="`memory doctor` says how to settle it")
+
+
 def publish(
     press: Press,
     file: PageFile,
@@ -49,14 +59,16 @@ def publish(
 
     The user's own uncommitted edits of the page are committed first, as theirs. Raises
     ChangedUnderneath, with nothing written, when the page is not the one the text was made from,
-    has conflicts, or holds uncommitted edits and the config says to leave those alone; VaultFault
-    when it cannot be written, or the user has begun a merge or the like since the run began.
+    is for the user to settle, or holds uncommitted edits and the config says to leave those alone;
+    VaultFault when it cannot be written, or the user has begun a merge or the like since the run
+    began.
     """
     press.history.refuse_if_unfit()
     if press.vault.hash(file.path) != file.before_hash:
         raise ChangedUnderneath(f"{file.path} was edited meanwhile")
     if reason := press.history.reason_to_leave(file.path):
         raise ChangedUnderneath(f"{file.path} {reason}")
+    refuse_unsettled(file.path, press.vault.page(file.path))
     if press.history.is_dirty(file.path):
         if not press.commit_user_edits:
             raise ChangedUnderneath(f"{file.path} has uncommitted edits of yours")

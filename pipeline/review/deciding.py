@@ -11,7 +11,7 @@ from pipeline.errors import ConfigFault
 from pipeline.gates import Context, judge, section_words
 from pipeline.markdown import parse
 from pipeline.prose import plain
-from pipeline.publish import digest, publish, publish_talk
+from pipeline.publish import digest, publish, publish_talk, refuse_unsettled
 from pipeline.records import (
     AppendHistory,
     AppendSentences,
@@ -144,6 +144,7 @@ def _named(hold: Hold, reviewer: Reviewer) -> str:
 def _accept(hold: Hold, reviewer: Reviewer) -> Decided:
     press = reviewer.press
     current = press.vault.read(hold.draft.article)
+    refuse_unsettled(press.vault.article_path(hold.draft.article), current)
     draft = _as_of_now(hold, current)
     if draft is None:
         return _stale(hold, ("the article is not the one the draft was made for",), reviewer)

@@ -11,7 +11,7 @@ from pipeline.errors import VaultFault
 from pipeline.gates import Context, Verdict, judge, section_words
 from pipeline.markdown import Page, parse
 from pipeline.prose import flat, reading
-from pipeline.publish import digest
+from pipeline.publish import digest, refuse_unsettled
 from pipeline.records import (
     AddCitation,
     AppendHistory,
@@ -68,11 +68,15 @@ class _Drafted:
 
 
 def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
-    """Make a draft from the claims of `chunks` against the article as it stands, and judge it."""
+    """Make a draft from the claims of `chunks` against the article as it stands, and judge it.
+
+    Raises ChangedUnderneath for an article that only the user can settle.
+    """
     claims = [(chunk, claim) for chunk in chunks for claim in desk.store.claims.of(chunk.id)]
     evidenced = [_evidenced(chunk, claim, desk) for chunk, claim in claims]
     stem, title = _article_of(bucket, desk)
     before = desk.vault.read(stem)
+    refuse_unsettled(desk.vault.article_path(stem), before)
     page = parse(before) if before is not None else None
     rules = _objections(bucket, desk)
     plan = place(evidenced, page, stem, desk, rules=rules)

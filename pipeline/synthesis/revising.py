@@ -16,7 +16,7 @@ from pipeline.errors import InvalidReply, PromptTooLong, VaultFault
 from pipeline.gates import Context, Verdict, judge, section_words
 from pipeline.links import ArticleEntry, first_mentions, wikilinks
 from pipeline.markdown import parse
-from pipeline.publish import digest
+from pipeline.publish import digest, refuse_unsettled
 from pipeline.records import Draft, Edit, MergeRepeat, SetSeeAlso
 from pipeline.surgery import apply
 from pipeline.synthesis.compose import messages_of
@@ -48,11 +48,15 @@ class Revision:
 
 
 def revise(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Revision:
-    """Look over one article. Writes nothing."""
+    """Look over one article. Writes nothing.
+
+    Raises ChangedUnderneath for one that only the user can settle.
+    """
     before = desk.vault.read(stem)
     own = next((entry for entry in catalog if entry.stem == stem), None)
     if before is None or own is None:
         return Revision(stem, stem, "", "")
+    refuse_unsettled(desk.vault.article_path(stem), before)
     text, gone = _tidied(before, own, desk)
     standing = {sentence.text for block in parse(text).blocks for sentence in block.sentences}
     text, led = _led(text, own, desk)

@@ -26,14 +26,21 @@ from pipeline.store.buckets import normalised
 from pipeline.store.ledger import Folding, PageFile
 from pipeline.topics.choosing import Chosen, choose
 from pipeline.topics.edits import Edits, edits
+from pipeline.unsettled import conflict
 from pipeline.vault import ChangedUnderneath
 
 _JOINED = "Joined"  # the trailer of a commit in which a night joined topics
 
 
 def page_edits(press: Press) -> Edits:
-    """What the user changed on the page since the store was last brought in line with it."""
-    listing = listed_buckets(_text(press), press.store.derived)
+    """What the user changed on the page since the store was last brought in line with it.
+
+    While the page has conflicts: nothing, which it says.
+    """
+    text = _text(press)
+    if why := conflict(text):
+        return Edits(problems=(f"{PAGE} {why}: what it asks for waits",))
+    listing = listed_buckets(text, press.store.derived)
     return _edits(listing, press, lambda: _listed_before(press))
 
 
@@ -142,11 +149,11 @@ def _follow(
 def page_now(press: Press) -> str:
     """The page as it should stand: a row for each bucket, and who has an article.
 
-    As it is while it asks for something that the store does not say yet.
+    As it is while it asks for something that the store does not say yet, or has conflicts.
     """
     text = _text(press)
     asked = page_edits(press)
-    if asked.any:
+    if asked.any or conflict(text):
         return text
     listing = listed_buckets(text, press.store.derived)
     stems = frozenset(press.vault.stems())
