@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -275,6 +276,29 @@ def no_meta_page(h: Healthy) -> Healthy:
 def no_talk_folder(h: Healthy) -> Healthy:
     """Git keeps no empty folders: a cloned vault lacks them."""
     (h.config.vault / "Talk").rmdir()
+    return h
+
+
+def committed_conflict(h: Healthy) -> Healthy:
+    """A page was committed with both sides of a merge in it."""
+    page = article(h)
+    both = "\n<<<<<<< HEAD\nOurs.\n=======\nTheirs.\n>>>>>>> other\n"
+    page.write_text(page.read_text() + both)
+    return h
+
+
+def committed_conflict_of_topics(h: Healthy) -> Healthy:
+    """Likewise the table of topics."""
+    page = h.config.vault / "Meta" / "Buckets.md"
+    page.write_text(page.read_text() + "\n<<<<<<< HEAD\n=======\nTheirs.\n>>>>>>> other\n")
+    return h
+
+
+def footnotes_of_both_sides(h: Healthy) -> Healthy:
+    """A merge kept what each side said under one number."""
+    page = article(h)
+    first = next(line for line in page.read_text().splitlines() if line.startswith("[^1]: "))
+    page.write_text(f"{page.read_text()}{re.sub('message.*', 'message 99)', first)}\n")
     return h
 
 

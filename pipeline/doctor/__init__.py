@@ -12,7 +12,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.config import Config, config_path
-from pipeline.doctor import archive, database, installed, models, nights, places, reading, vault
+from pipeline.doctor import (
+    archive,
+    database,
+    installed,
+    models,
+    nights,
+    pages,
+    places,
+    reading,
+    vault,
+)
 from pipeline.doctor.checks import Check, Level, Machine, Verdict, fail, ok
 from pipeline.errors import ConfigFault, MemoryFault
 from pipeline.lock import one_run
@@ -53,6 +63,8 @@ CHECKS: tuple[Check, ...] = (
     Check("D24", "git identity", vault.identity, after=("D22",)),
     Check("D25", "pages and folders of the vault", vault.pages, vault.seed, after=("D20",)),
     Check("D26", "what was written", vault.kept, after=("D22", "D40")),
+    Check("D26", "conflicts in pages", pages.settled, after=("D20",)),
+    Check("D27", "footnotes of one number", pages.numbered, after=("D20",)),
     Check("D30", "model", models.model),
     Check("D31", "embedder", models.embedder),
     Check("D50", "archive", archive.whole, archive.write_again, after=("D40",)),
