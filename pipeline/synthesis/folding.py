@@ -32,6 +32,7 @@ from pipeline.store.ledger import Folding
 from pipeline.surgery import apply
 from pipeline.synthesis.compose import Passage, as_claimed, compose, messages_of
 from pipeline.synthesis.placement import Evidenced, Plan, Statement, place, said_at, statements
+from pipeline.synthesis.renames import copies
 from pipeline.text import words
 
 LEAD = ""
@@ -213,10 +214,16 @@ def _article_of(bucket: Bucket, desk: Desk) -> tuple[str, str]:
     if bucket.article and (desk.vault.read(bucket.article) or "").strip():
         entry = next(e for e in desk.vault.catalog() if e.stem == bucket.article)
         return entry.stem, entry.title
+    copied = copies(bucket.article, desk.store, desk.vault) if bucket.article else ()
     for entry in desk.vault.catalog():
         named = normalised(entry.title) == normalised(bucket.name)
-        if named and (desk.vault.read(entry.stem) or "").strip():
+        if named and entry.stem not in copied and (desk.vault.read(entry.stem) or "").strip():
             return entry.stem, entry.title
+    if copied:
+        raise VaultFault(
+            f"the article {bucket.article!r} is not there, only a copy of it: {copied[0]!r}",
+            mend="give the copy the article's name, or delete it; the news wait until then",
+        )
     if bucket.article:
         _refuse_if_elsewhere(bucket.article, desk)
         raise ArticleGone(f"you deleted the article {bucket.article!r}")
