@@ -302,6 +302,21 @@ def footnotes_of_both_sides(h: Healthy) -> Healthy:
     return h
 
 
+def copy_of_a_syncer(h: Healthy) -> Healthy:
+    """Two machines wrote one article at once."""
+    page = article(h)
+    copy = page.with_stem(f"{page.stem}.sync-conflict-20261126-101010-ABCDEFG")
+    copy.write_text(page.read_text())
+    return h
+
+
+def copy_of_icloud(h: Healthy) -> Healthy:
+    """Likewise, told by a number."""
+    page = article(h)
+    page.with_stem(f"{page.stem} 2").write_text(page.read_text())
+    return h
+
+
 def no_model(h: Healthy) -> Healthy:
     """It was never fetched."""
     return h.but(model="e2b")

@@ -68,6 +68,8 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (broken.committed_conflict, {"D26": WARN}),
     (broken.committed_conflict_of_topics, {"D26": WARN}),
     (broken.footnotes_of_both_sides, {"D27": WARN}),
+    (broken.copy_of_a_syncer, {"D28": WARN}),
+    (broken.copy_of_icloud, {"D28": WARN}),
     (broken.no_model, {"D30": FAIL}),
     (broken.cut_weights, {"D30": FAIL}),
     (broken.junk_weights, {"D30": FAIL}),

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from pipeline.copies import numbered, original
 from pipeline.doctor.checks import Machine, Verdict, ok, warn
 from pipeline.errors import VaultFault
+from pipeline.markdown import parse
 from pipeline.spelling import FOLDERS
 from pipeline.unsettled import conflict, contradiction
 from pipeline.vault import Vault
@@ -22,16 +24,32 @@ def settled(machine: Machine) -> Verdict:
     )
 
 
-def numbered(machine: Machine) -> Verdict:
+def footnoted(machine: Machine) -> Verdict:
     """No article has two footnotes of one number, as a merge may leave: its news would wait."""
     return _looked(
         machine, contradiction, "give one of them another number, and so its marks in the text"
     )
 
 
+def copied(machine: Machine) -> Verdict:
+    """No article has a copy beside it that a syncer made: no news go there."""
+    vault = Vault(machine.config.vault)
+    stems = vault.stems()
+    found = []
+    for stem in stems:
+        named = numbered(stem)
+        if of := original(stem) or (named if named in stems and _alike(stem, named, vault) else ""):
+            found.append(f"{vault.article_path(stem)} is a copy of {vault.article_path(of)}")
+    return _told(found, "put what is wanted into the one that has the plain name, delete the other")
+
+
 def _looked(machine: Machine, look: Callable[[str], str], cure: str) -> Verdict:
     """What one look at each page finds."""
     found = [f"{path} {why}" for path, text in _pages(machine.config.vault) if (why := look(text))]
+    return _told(found, cure)
+
+
+def _told(found: list[str], cure: str) -> Verdict:
     if not found:
         return ok("none")
     return warn("; ".join(found[:3]) + ("; …" if len(found) > 3 else ""), cure)
@@ -45,3 +63,14 @@ def _pages(root: Path) -> Iterator[tuple[str, str]]:
     for path in (*paths, *sorted(other.as_posix() for other in others)):
         with suppress(VaultFault):
             yield path, vault.page(path) or ""
+
+
+def _alike(one: str, other: str, vault: Vault) -> bool:
+    """Whether two articles share a sentence."""
+    with suppress(VaultFault):
+        return not _sentences(vault.read(one) or "").isdisjoint(_sentences(vault.read(other) or ""))
+    return False
+
+
+def _sentences(text: str) -> set[str]:
+    return {sentence.text for block in parse(text).blocks for sentence in block.sentences}
