@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from pipeline.copies import original
 from pipeline.errors import VaultFault
 from pipeline.prose import flat
 from pipeline.repository import versioned
@@ -44,6 +45,7 @@ _NOT_INHERITED = frozenset(
 )  # fmt: skip
 _LOCK = re.compile(r"Unable to create '(?P<file>[^']+\.lock)': File exists")
 _MOVED = re.compile(r"cannot lock ref '[^']+': is at \w+ but expected \w+")
+_ASTRAY = re.compile(r"bad object (?P<ref>refs/\S+)")
 
 
 class Locked(Exception):
@@ -114,11 +116,23 @@ class Git:
                 raise Locked(locked["file"])
             if _MOVED.search(said):
                 raise Locked(said.strip())
+            if astray := _ASTRAY.search(said):
+                raise self._leads_nowhere(astray["ref"])
             raise VaultFault(
                 f"git {arguments[0]} failed in {self._root}: {flat(said)}",
                 mend=f"see `git status` in {self._root}",
             )
         return done.stdout.decode("utf-8", "surrogateescape")
+
+    def _leads_nowhere(self, ref: str) -> VaultFault:
+        """That a branch or tag names no commit there is, as `git status` does not tell."""
+        file = self._root / self.run(["rev-parse", "--git-path", ref]).rstrip("\n")
+        return VaultFault(
+            f"{file} names a commit that is not there",
+            mend="a syncer left it, and nothing needs it: delete that file"
+            if original(ref)
+            else f"`git fsck` in {self._root} says what is missing",
+        )
 
     @cached_property
     def folder(self) -> Path:

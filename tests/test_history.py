@@ -321,3 +321,27 @@ def test_an_edit_between_our_write_and_our_commit_stays_the_users(tmp_path: Path
     assert page.read_text() == "ours, edited by the user at once\n"
     assert history.state().unstaged == ("page.md",)
     assert history.state().staged == ()
+
+
+@pytest.mark.parametrize("content", ["", f"{'12' * 20}\n"])
+def test_what_a_syncer_left_among_the_branches_is_named(
+    history: History, root: Path, content: str
+) -> None:
+    """`git status` does not show it; nothing needs it."""
+    left = root / ".git" / "refs" / "heads" / "main.sync-conflict-20261126-030030-ABCDEFG"
+    left.write_text(content)
+    for ask in (lambda: history.mentions("one"), lambda: history.bundle(root.parent / "bundle")):
+        with pytest.raises(VaultFault, match=str(left)) as raised:
+            ask()
+        assert "delete that file" in raised.value.mend
+    left.unlink()
+    assert history.bundle(root.parent / "bundle")
+
+
+def test_no_branch_of_the_users_own_is_to_be_deleted(history: History, root: Path) -> None:
+    """What it leads to may come back."""
+    branch = root / ".git" / "refs" / "heads" / "draft"
+    branch.write_text(f"{'12' * 20}\n")
+    with pytest.raises(VaultFault, match=str(branch)) as raised:
+        history.bundle(root.parent / "bundle")
+    assert "git fsck" in raised.value.mend and "delete" not in raised.value.mend
