@@ -18,6 +18,7 @@ from tests.support_ownership import (
     MORROW,
     NEWER,
     NEWS,
+    OTHER_SESSION,
     OURS,
     git,
     knowing,
@@ -147,14 +148,14 @@ def test_news_of_an_unsettled_article_wait_until_it_is_settled(
     """However long that takes; the changelog says where to look, and the model is not asked."""
     settled = text(config)
     unsettled = committed(config, page(config), unsettle(settled))
-    say(home, NEWS)
+    say(home, NEWER)
     asked: list[Ask] = []
 
-    def placing(ask: Ask) -> str:
+    def related(ask: Ask) -> str:
         asked.append(ask)
-        return ask.options[-1]
+        return "unrelated"
 
-    script = knowing(NEWS, synthesize__section=placing)
+    script = knowing(NEWER, synthesize__relation=related)
     for weeks in range(8):
         night = run_night(config, script, at=MORROW + timedelta(weeks=weeks))
         assert "articles/Lantern project.md has" in str(night.results.rejected)
@@ -163,7 +164,7 @@ def test_news_of_an_unsettled_article_wait_until_it_is_settled(
     assert "Lantern project.md has" in meta(config, "Changelog").read_text(encoding="utf-8")
     page(config).write_text(settled, encoding="utf-8")
     run_night(config, script, at=MORROW + timedelta(weeks=8))
-    assert NEWS in text(config)
+    assert NEWER in text(config) and asked
 
 
 def test_no_side_of_a_conflict_loses_what_a_night_wrote(home: Path, config: Config) -> None:
@@ -243,3 +244,17 @@ def test_a_held_draft_waits_for_the_conflicts(held: Config) -> None:
     committed(held, file, settled)
     assert memory("accept").returncode == 0
     assert file.read_text(encoding="utf-8") != settled
+
+
+def test_other_articles_are_made_once_all_the_same(home: Path, config: Config) -> None:
+    """An unsettled one does not have the others of its batch asked about again."""
+    file = page(config, "Harbor project")
+    committed(config, file, file.read_text(encoding="utf-8") + CONFLICT)
+    harbor = "The Harbor importer reads files in blocks of 128 MB."
+    say(home, NEWER)
+    say(home, harbor, session=OTHER_SESSION)
+    night = run_night(config, knowing(NEWER, harbor), at=MORROW)
+    assert NEWER in text(config)
+    assert "Harbor project.md has conflicts" in str(night.results.rejected)
+    asked = [asked.purpose for asked in night.model.asked]
+    assert asked.count("synthesize/relation") == 1

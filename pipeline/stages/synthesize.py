@@ -130,6 +130,8 @@ def keep(result: Extracted | Folded | Gone, desk: Desk) -> Outcome:
     except ChangedUnderneath:
         # the user saved the page while the model was thinking: make the draft again, once
         again = _fold(_job_of(result, desk), desk)
+        if isinstance(again, Failed):
+            return again
         if isinstance(again, Gone):
             return keep(again, desk)
         try:
@@ -138,11 +140,13 @@ def keep(result: Extracted | Folded | Gone, desk: Desk) -> Outcome:
             return Failed((str(error),), parks=False)
 
 
-def _fold(job: Fold, desk: Desk) -> Folded | Gone:
+def _fold(job: Fold, desk: Desk) -> Folded | Gone | Failed:
     try:
         return fold(job.bucket, job.chunks, desk)
     except ArticleGone:
         return Gone(job)
+    except ChangedUnderneath as error:  # the others of its batch need not be made again
+        return Failed((str(error),), parks=False)
 
 
 def _job_of(result: Folded, desk: Desk) -> Fold:

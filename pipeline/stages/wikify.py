@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pipeline.buckets_page import PAGE
 from pipeline.gates import section_words
+from pipeline.links import ArticleEntry
 from pipeline.publish import Press, digest, publish, publish_talk
 from pipeline.records import Change, Done, Failed, Outcome, Skipped
 from pipeline.stages import Desk
@@ -31,7 +32,7 @@ class Rows:
 
 
 Job = str | Rows
-Result = Revision | Rows
+Result = Revision | Rows | Failed
 
 
 def key(job: Job) -> str:
@@ -51,10 +52,17 @@ def pending(desk: Desk) -> list[Job]:
 def work(jobs: Sequence[Job], desk: Desk) -> list[Result]:
     """Look over each article."""
     catalog = desk.vault.catalog()
-    return [job if isinstance(job, Rows) else revise(job, catalog, desk) for job in jobs]
+    return [job if isinstance(job, Rows) else _revise(job, catalog, desk) for job in jobs]
 
 
-def keep(result: Result, desk: Desk) -> Outcome:
+def _revise(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Revision | Failed:
+    try:
+        return revise(stem, catalog, desk)
+    except ChangedUnderneath as error:  # the others of its batch need not be looked over again
+        return Failed((str(error),), parks=False)
+
+
+def keep(result: Revision | Rows, desk: Desk) -> Outcome:
     """Publish the revised article, or the page of buckets."""
     press = _press(desk)
     try:
