@@ -145,6 +145,11 @@ class Page:
         return max(("\n", lf), ("\r\n", crlf), ("\r", cr), key=lambda pair: pair[1])[0]
 
     @property
+    def said(self) -> tuple[str, ...]:
+        """The text of every sentence, in order, without footnote marks."""
+        return tuple(sentence.text for block in self.blocks for sentence in block.sentences)
+
+    @property
     def title(self) -> Block | None:
         """The level-1 heading that opens the page, if its first heading is one."""
         first = next((block for block in self.blocks if block.heading_level), None)

@@ -68,9 +68,6 @@ def _pages(root: Path) -> Iterator[tuple[str, str]]:
 def _alike(one: str, other: str, vault: Vault) -> bool:
     """Whether two articles share a sentence."""
     with suppress(VaultFault):
-        return not _sentences(vault.read(one) or "").isdisjoint(_sentences(vault.read(other) or ""))
+        said = set(parse(vault.read(one) or "").said)
+        return not said.isdisjoint(parse(vault.read(other) or "").said)
     return False
-
-
-def _sentences(text: str) -> set[str]:
-    return {sentence.text for block in parse(text).blocks for sentence in block.sentences}

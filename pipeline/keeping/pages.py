@@ -42,8 +42,7 @@ def pages(vault: Path) -> Iterator[tuple[str, str]]:
 def as_read(vault: Path) -> Iterator[tuple[str, str]]:
     """Every page, with its text as it stands and as a reader sees it."""
     for path, text in pages(vault):
-        said = (s.text for block in parse(text).blocks for s in block.sentences)
-        yield path, "\n".join([text, reading(text), *said])
+        yield path, "\n".join([text, reading(text), *parse(text).said])
 
 
 def resting_on(text: str, convs: Collection[str]) -> list[str]:

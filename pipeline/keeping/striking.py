@@ -53,7 +53,7 @@ def strike(
     kept += [(one, "its neighbours would mean something else") for one in sorted(stays)]
     gone = [s.text for _, _, s in leaving if s.text not in stays]
     after = _without_titles(_without_notes(_without_items(after, convs, set(gone)), convs), convs)
-    lost = Counter(_texts(page)) - Counter(gone) - Counter(_texts(parse(after)))
+    lost = Counter(page.said) - Counter(gone) - Counter(parse(after).said)
     if lost:
         raise VaultFault(f"“{next(iter(lost))}” would go as well", mend="strike it out by hand")
     return Struck(after, tuple(gone), tuple(kept))
@@ -229,7 +229,3 @@ def _cut(text: str, cuts: Sequence[tuple[int, int]]) -> str:
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
     return text
-
-
-def _texts(page: Page) -> list[str]:
-    return [sentence.text for block in page.blocks for sentence in block.sentences]

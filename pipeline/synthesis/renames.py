@@ -49,6 +49,5 @@ def copies(article: str, store: Store, vault: Vault) -> list[str]:
 
 def _sentences(stem: str, vault: Vault) -> set[str]:
     with suppress(VaultFault):  # a page that cannot be read is told of where it is needed
-        page = parse(vault.read(stem) or "")
-        return {sentence.text for block in page.blocks for sentence in block.sentences}
+        return set(parse(vault.read(stem) or "").said)
     return set()

@@ -58,7 +58,7 @@ def revise(stem: str, catalog: Sequence[ArticleEntry], desk: Desk) -> Revision:
         return Revision(stem, stem, "", "")
     refuse_unsettled(desk.vault.article_path(stem), before)
     text, gone = _tidied(before, own, desk)
-    standing = {sentence.text for block in parse(text).blocks for sentence in block.sentences}
+    standing = set(parse(text).said)
     text, led = _led(text, own, desk)
     proposed = _if_answered(lambda: proposals(parse(text), own, catalog, desk)) or ()
     after, verdict = _linked(text, own, catalog, desk)
