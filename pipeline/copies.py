@@ -19,6 +19,6 @@ def original(stem: str) -> str:
 
 
 def numbered(stem: str) -> str:
-    """Likewise of `NAME 2`, which may be a file of its own as well."""
+    """Likewise of `NAME 2`, which is as likely a file of its own."""
     found = _NUMBERED.fullmatch(stem)
     return found["name"] if found else ""

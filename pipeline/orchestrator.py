@@ -48,11 +48,11 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
                 fit = True
                 with control.write():
                     healed = heal(press, desk.now())
-                    healed += _adopted(desk, before)
                     healed += follow_renames(desk.store, desk.vault)
+                control.heed()
+                healed += _adopted(desk, before)
                 for line in healed:
                     desk.say(Event("heal", 1, 1, line))
-                control.heed()
                 desk.results.problems.extend(
                     f"Meta/{name} is missing: the shipped page stands in for it"
                     for name in desk.vault.missing_meta()
@@ -86,15 +86,23 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
 
 
 def _adopted(desk: Desk, head: str) -> list[str]:
-    """Enter what another machine has committed to the vault since the last run; say so."""
-    known = desk.store.runs.last_seen()
-    if known == head or not head:
-        return []
-    since = known if known and desk.history.contains(known) else ""
-    if known and not since and (found := lost(desk.store, desk.history, desk.vault)):
+    """Enter what another machine has committed to the vault since the last run; say so.
+
+    What the vault does not hold any more is a problem of the run.
+    """
+    history, runs = desk.history, desk.store.runs
+    left, known = runs.last_left(), runs.last_found()
+    gone = left not in ("", head) and not history.contains(left)
+    if gone and (found := lost(desk.store, history, desk.vault)):
         desk.results.problems.append(f"{told(found)}: {CURE}")
-    count = adopt(desk.store, desk.history, desk.now(), since=since)
-    return [f"entered {count} commits that this store did not know"] if count else []
+    if head == known:
+        return []
+    since = known if known and history.contains(known) else ""
+    count = adopt(desk.store, history, desk.vault, desk.now(), since=since)
+    if not count:
+        return []
+    renamed = follow_renames(desk.store, desk.vault)
+    return [f"entered {count} commits that this store did not know", *renamed]
 
 
 def _fault(error: Exception) -> MemoryFault:

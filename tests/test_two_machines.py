@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,9 +14,21 @@ import pytest
 
 from pipeline.config import Config, load_config
 from pipeline.errors import EXIT_UNSOUND
-from tests.support_night import CONVERSATIONS, NIGHT, Night, make_vault, run_night, write_session
+from pipeline.models import Ask
+from tests.support_night import (
+    CLAIMS,
+    CONVERSATIONS,
+    NIGHT,
+    Night,
+    Script,
+    make_vault,
+    run_night,
+    write_session,
+)
 
 LANTERN, HARBOR = "Lantern project.md", "Harbor project.md"
+NEWS = "The Lantern backup runs at 04:15 on the host named beryl."
+MORE = "The Lantern restore test runs every second Tuesday on beryl."
 
 
 @dataclass
@@ -199,3 +212,69 @@ def test_a_citation_of_the_other_machine_is_not_called_a_fault(
     assert "on another machine" in laptop.memory("source", f"conv:{conv}", code=3)
     told = laptop.memory("doctor", code=EXIT_UNSOUND)
     assert "read on another machine" in told and "footnotes out" not in told
+
+
+def say(machine: Machine, text: str) -> None:
+    """One more conversation, the same wherever it is read."""
+    session = "01a227e9-11a7-7b0c-92c2-99aa3719" + ("3c02" if text == NEWS else "3c03")
+    write_session(machine.home, "pi", session, NIGHT - timedelta(hours=2), [("user", text)])
+
+
+def knowing(pull: Callable[[], None] = lambda: None) -> Script:
+    """A model that knows the news. pull: is called while it works."""
+
+    def keep(ask: Ask) -> str:
+        pull()
+        return "keep"
+
+    claims = {**CLAIMS, NEWS: [(NEWS, "fact")], MORE: [(MORE, "fact")]}
+    return Script({"chunk/keep": keep}, claims=claims)
+
+
+def test_news_under_the_old_name_go_to_the_renamed_article(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Git merges them into the file; the topic goes on with it, and nothing is given up."""
+    laptop, desktop = machines
+    articles = laptop.config.vault / "articles"
+    renamed = (articles / LANTERN).rename(articles / "Lighthouse.md")
+    renamed.write_text(renamed.read_text().replace("Lantern project\n", "Lighthouse\n"))
+    laptop.git("add", "-A")
+    laptop.git("commit", "-qm", "mine")
+    run_night(laptop.config, at=NIGHT + timedelta(days=1))
+    say(desktop, NEWS)
+    run_night(desktop.config, knowing(), at=NIGHT + timedelta(days=1))
+    desktop.git("push", "--quiet")
+    laptop.git("pull", "--quiet", "--no-rebase", "--no-edit")
+    assert NEWS in renamed.read_text()
+    say(laptop, MORE)
+    night = run_night(laptop.config, knowing(), at=NIGHT + timedelta(days=2))
+    assert (night.results.problems, night.results.rejected) == ([], [])
+    text = renamed.read_text()
+    assert all(text.count(f"{said}[^") == 1 for said in (NEWS, MORE))
+    assert laptop.articles() == [HARBOR, "Lighthouse.md"]
+
+
+def test_what_arrives_while_a_night_runs_is_known(machines: tuple[Machine, Machine]) -> None:
+    """A plugin pulls at any hour; what the user deletes of it does not come back."""
+    laptop, desktop = machines
+    say(desktop, NEWS)
+    run_night(desktop.config, knowing(), at=NIGHT + timedelta(days=1))
+    desktop.git("push", "--quiet")
+    say(laptop, MORE)
+    laptop_vault = laptop.config.vault
+
+    def pull() -> None:
+        laptop.git("pull", "--quiet")
+
+    run_night(laptop.config, knowing(pull), at=NIGHT + timedelta(days=1))
+    page = laptop_vault / "articles" / LANTERN
+    text = page.read_text()
+    assert NEWS in text
+    kept = re.sub(re.escape(NEWS) + r"\[\^\d+\] ?", "", text)
+    assert f"{NEWS}[" not in kept
+    page.write_text(kept)
+    laptop.git("commit", "-qam", "mine")
+    say(laptop, NEWS)
+    run_night(laptop.config, knowing(), at=NIGHT + timedelta(days=2))
+    assert f"{NEWS}[" not in page.read_text()

@@ -107,3 +107,36 @@ def test_what_the_user_deleted_is_not_lost(config: Config) -> None:
     git(config, "rm", "-q", "articles/" + next((config.vault / "articles").glob("Harbor*")).name)
     git(config, "commit", "-q", "-m", "mine")
     assert "holds all" in memory("retry", "--lost")
+
+
+def test_whoever_goes_back_to_the_newer_vault_has_it_as_it_was(config: Config) -> None:
+    """What was to be folded again is there after all, and what was deleted stays deleted."""
+    page = lantern(config)
+    without = page.read_text("utf-8").replace(f"{NEWS}[^5]", "")
+    assert NEWS + "[" not in without
+    page.write_text(without, "utf-8")
+    git(config, "commit", "-q", "-a", "-m", "mine")
+    git(config, "tag", "top")
+    git(config, "reset", "-q", "--hard", "first")
+    memory("retry", "--lost")
+    git(config, "reset", "-q", "--hard", "top")
+    run_night(config, script(), at=NEXT + DAY)
+    assert NEWS + "[" not in lantern(config).read_text("utf-8")
+
+
+@pytest.mark.parametrize("how", ["orphan", "rebase"])
+def test_what_the_user_reworded_is_not_lost(config: Config, how: str) -> None:
+    """It cites the same still; nor does a topic's new name make it so."""
+    page = lantern(config)
+    reworded = page.read_text("utf-8").replace(
+        f"{NEWS}[", "Beryl makes it at a quarter past four.["
+    )
+    page.write_text(reworded, "utf-8")
+    git(config, "commit", "-q", "-a", "-m", "mine")
+    if how == "orphan":
+        git(config, "checkout", "-q", "--orphan", "small")
+        git(config, "commit", "-q", "-m", "small")
+    else:
+        memory("buckets", "rename", lantern(config).stem, "Lighthouse")
+        git(config, "rebase", "-q", "--force-rebase", "--root")
+    assert "holds all" in memory("retry", "--lost")

@@ -66,8 +66,8 @@ def _pages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _alike(one: str, other: str, vault: Vault) -> bool:
-    """Whether two articles share a sentence."""
+    """Whether most that one article says stands in the other too."""
     with suppress(VaultFault):
         said = set(parse(vault.read(one) or "").said)
-        return not said.isdisjoint(parse(vault.read(other) or "").said)
+        return len(said & set(parse(vault.read(other) or "").said)) > len(said) / 2
     return False

@@ -22,17 +22,18 @@ from pipeline.publish import digest
 from pipeline.records import Bucket, BucketState, Change
 from pipeline.store import Store
 from pipeline.store.ledger import Folding, PageFile
+from pipeline.vault import Vault
 
 _ARTICLES = "articles/"
 
 
-def adopt(store: Store, history: History, at: datetime, *, since: str = "") -> int:
+def adopt(store: Store, history: History, vault: Vault, at: datetime, *, since: str = "") -> int:
     """Enter every commit that folded chunks and is not in the ledger; return how many.
 
     since: a commit; those that it comes after are known. "" for none.
 
     What the user had forgotten stays so. Of a commit whose page cannot be told only the chunks are
-    entered.
+    entered. Each is entered whole or not at all.
 
     What was merged or led in an article, and which claims the commit counted, its trailers do not
     tell; the sentences it wrote and the words of the article are read from the page.
@@ -48,24 +49,38 @@ def adopt(store: Store, history: History, at: datetime, *, since: str = "") -> i
     files, shallow = history.files([commit.sha for commit in missing]), history.shallow()
     told = history.show(history.head(), CHANGELOG) or ""
     taken_back, known = _taken_back(log), store.ledger.known_articles()
+    there = frozenset(vault.stems())
     for commit in reversed(missing):
         pages = own_pages(commit, files[commit.sha], shallow)
-        if not pages:
-            _note(commit, "", store, at, outcome="nothing new")
-        for path in pages:
-            if path.startswith(_ARTICLES):
+        with store.together():
+            if not pages:
+                _note(commit, "", store, at, outcome="nothing new")
+            for path in pages:
+                if not path.startswith(_ARTICLES):
+                    continue
+                stem, article = PurePosixPath(path).stem, _article_now(commit, path, store, there)
                 if (commit.trailers["Run"], flat(path)) in taken_back:
                     # done with all the same: what was taken back does not come back
-                    _note(commit, path, store, at, outcome="undone")
-                elif PurePosixPath(path).stem in known:
+                    _note(commit, article, store, at, outcome="undone")
+                elif article in known or article != stem:
                     # what is known of the article may be later than this commit
-                    _note(commit, path, store, at, outcome="folded")
+                    _note(commit, article, store, at, outcome="folded")
                     fresh, _ = _written(commit, path, store, history)
-                    run = commit.trailers["Run"]
-                    store.ledger.shut_out(PurePosixPath(path).stem, list(fresh), run)
+                    store.ledger.shut_out(article, list(fresh), commit.trailers["Run"])
                 else:
                     _enter(commit, path, store, history, at, told=told)
     return len(missing)
+
+
+def _article_now(commit: Commit, path: str, store: Store, there: frozenset[str]) -> str:
+    """The stem of the article into which the topic's news go here.
+
+    The user may have renamed the file on this machine; git merges what another then writes under
+    the old name.
+    """
+    bucket = store.buckets.now_called(commit.trailers["Bucket"])
+    own = next((known.article for known in store.buckets.all() if known.name == bucket), "")
+    return own if own in there else PurePosixPath(path).stem
 
 
 def _is_missing(commit: Commit, store: Store, final: Mapping[str, str]) -> bool:
@@ -91,12 +106,12 @@ def _taken_back(log: Sequence[Commit]) -> set[tuple[str, str]]:
     }
 
 
-def _note(commit: Commit, path: str, store: Store, at: datetime, *, outcome: str) -> None:
+def _note(commit: Commit, article: str, store: Store, at: datetime, *, outcome: str) -> None:
     store.ledger.record(
-        commit.trailers["Bucket"],
+        store.buckets.now_called(commit.trailers["Bucket"]),
         commit.trailers["Chunks"].split(),
         run=commit.trailers["Run"],
-        article=PurePosixPath(path).stem,
+        article=article,
         commit=commit.sha if outcome == "folded" else "",
         outcome=outcome,
         at=at,
@@ -124,7 +139,7 @@ def _written(
 def _enter(
     commit: Commit, path: str, store: Store, history: History, at: datetime, *, told: str
 ) -> None:
-    run, bucket = commit.trailers["Run"], commit.trailers["Bucket"]
+    run, bucket = commit.trailers["Run"], store.buckets.now_called(commit.trailers["Bucket"])
     stem = PurePosixPath(path).stem
     fresh, after = _written(commit, path, store, history)
     convs = dict.fromkeys(conv for sources in fresh.values() for conv in sources)

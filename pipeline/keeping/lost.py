@@ -5,11 +5,12 @@ The records say that it is done with, so no later night would write it again, or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from pipeline.errors import VaultFault
+from pipeline.footnotes import citations
 from pipeline.history import History
 from pipeline.markdown import parse
 from pipeline.store import Store
@@ -30,25 +31,38 @@ def lost(store: Store, history: History, vault: Vault) -> list[Lost]:
     """Every such writing, the oldest first.
 
     Not what came into another commit, as by a rebase, which keeps the trailers, or by a squash,
-    which keeps the sentences. What the user deleted from a page is in the history still. Of a clone
-    with a depth it cannot be told.
+    which keeps sentences or what they cite. What the user deleted from a page is in the history
+    still. Of a clone with a depth it cannot be told.
     """
     if history.shallow():
         return []
     log = history.log()
     there = {commit.sha for commit in log}
-    kept = {(c.trailers.get("Run", ""), c.trailers.get("Bucket", "")) for c in log}
-    missing = [
+    # by its chunks, since the topic may have another name by now
+    kept = {
+        (commit.trailers.get("Run", ""), chunk)
+        for commit in log
+        for chunk in commit.trailers.get("Chunks", "").split()
+    }
+    found: dict[Lost, list[str]] = {}
+    for one in store.ledger.foldings():
+        if one.commit not in there:
+            found.setdefault(Lost(one.run, one.article), []).append(one.chunk)
+    return [
         one
-        for one in store.ledger.foldings()
-        if one.commit not in there and (one.run, one.bucket) not in kept
+        for one, chunks in found.items()
+        if kept.isdisjoint((one.run, chunk) for chunk in chunks)
+        and not _stands(one, chunks, store, vault)
     ]
-    found = dict.fromkeys(Lost(one.run, one.article) for one in missing)
-    return [one for one in found if not _stands(one, store, vault)]
 
 
-def reopen(store: Store, vault: Vault, found: Iterable[Lost]) -> None:
-    """Let the chunks of these be folded again, as if those runs had not written them."""
+def reopen(store: Store, vault: Vault, found: Sequence[Lost]) -> None:
+    """Let the chunks of these be folded again, as if those runs had not written them.
+
+    Should the user go back to a vault that has them, the next run enters them from there.
+    """
+    if found:
+        store.runs.find_nothing()
     for one in found:
         store.ledger.reopen(one.run, one.article, gone=one.article not in vault.stems())
 
@@ -62,11 +76,20 @@ def told(found: Sequence[Lost]) -> str:
     return f"what earlier runs wrote into {some}{more} ({times}) is not in the vault's history"
 
 
-def _stands(one: Lost, store: Store, vault: Vault) -> bool:
-    """Whether the page holds a sentence of it, or it brought none."""
+def _stands(one: Lost, chunks: Sequence[str], store: Store, vault: Vault) -> bool:
+    """Whether the page holds a sentence of it, or cites what it was made from; or it brought none.
+
+    The user may have reworded all of it.
+    """
     written = store.ledger.written_by(one.run, one.article)
     if not written:
         return True
     with suppress(VaultFault):  # a page that cannot be read is told of where it is needed
-        return not written.isdisjoint(parse(vault.read(one.article) or "").said)
+        page = parse(vault.read(one.article) or "")
+        pieces = list(filter(None, map(store.chunks.get, chunks)))
+        return not written.isdisjoint(page.said) or any(
+            cited.conv == piece.conv and cited.first <= piece.last and cited.last >= piece.first
+            for cited in citations(page).values()
+            for piece in pieces
+        )
     return True

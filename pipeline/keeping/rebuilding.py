@@ -24,6 +24,7 @@ from pipeline.keeping.asides import REBUILDING, move_aside
 from pipeline.repository import versioned
 from pipeline.store import Store
 from pipeline.store.journal import CutOff, frames, journal_files
+from pipeline.vault import Vault
 
 Clock = Callable[[], datetime]
 
@@ -183,7 +184,7 @@ def _adopt(store: Store, config: Config, found: _Findings, at: datetime) -> None
     if not versioned(config.vault):
         return
     try:
-        adopted = adopt(store, History(config.vault), at)
+        adopted = adopt(store, History(config.vault), Vault(config.vault), at)
     except VaultFault as fault:
         found.problems.append(f"the vault's commits could not be read: {fault}")
         return

@@ -71,11 +71,11 @@ class Intent:
 
 
 class Written(NamedTuple):
-    """A commit that folded chunks of a bucket into an article."""
+    """A chunk that a commit folded into an article."""
 
     run: str
     article: str
-    bucket: str
+    chunk: str
     commit: str
 
 
@@ -294,9 +294,9 @@ class Ledger:
         )
 
     def foldings(self) -> list[Written]:
-        """What went into articles and stands as written there, the oldest first."""
+        """Every chunk that went into an article and was not taken back, the oldest first."""
         rows = self._connection.execute(
-            """SELECT DISTINCT run, article, bucket, "commit" FROM synthesized_bucket_chunks
+            """SELECT run, article, chunk_id, "commit" FROM synthesized_bucket_chunks
                WHERE outcome = 'folded' AND "commit" <> '' ORDER BY at, run, article"""
         )
         return [Written(*row) for row in rows]

@@ -93,7 +93,22 @@ class Runs:
         rows = self._connection.execute("SELECT * FROM runs ORDER BY rowid DESC LIMIT ?", (limit,))
         return [_run(row) for row in rows]
 
-    def last_seen(self) -> str:
+    def last_found(self) -> str:
+        """The vault's commit as the newest run found it that got to its end, "" for none.
+
+        What was committed while it ran may be another machine's.
+        """
+        row = self._connection.execute(
+            """SELECT vault_before FROM runs WHERE status IN ('done', 'nothing', 'partial')
+               ORDER BY rowid DESC LIMIT 1"""
+        ).fetchone()
+        return row["vault_before"] if row else ""
+
+    def find_nothing(self) -> None:
+        """Let the next run look at the vault's commits as if none had before."""
+        self._connection.execute("UPDATE runs SET vault_before = '' WHERE vault_before <> ''")
+
+    def last_left(self) -> str:
         """The vault's commit as the newest run left it that did not fail, "" for none."""
         row = self._connection.execute(
             """SELECT vault_after FROM runs

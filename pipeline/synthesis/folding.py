@@ -214,7 +214,7 @@ def _article_of(bucket: Bucket, desk: Desk) -> tuple[str, str]:
     if bucket.article and (desk.vault.read(bucket.article) or "").strip():
         entry = next(e for e in desk.vault.catalog() if e.stem == bucket.article)
         return entry.stem, entry.title
-    copied = copies(bucket.article, desk.store, desk.vault) if bucket.article else ()
+    copied = copies(bucket.article, desk.vault) if bucket.article else ()
     for entry in desk.vault.catalog():
         named = normalised(entry.title) == normalised(bucket.name)
         if named and entry.stem not in copied and (desk.vault.read(entry.stem) or "").strip():

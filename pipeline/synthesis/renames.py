@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from pipeline.copies import numbered, original
+from pipeline.copies import original
 from pipeline.errors import VaultFault
 from pipeline.markdown import parse
 from pipeline.store import Store
@@ -23,7 +23,7 @@ def follow_renames(store: Store, vault: Vault) -> list[str]:
     lines = []
     for old in sorted(known - there):
         written = store.ledger.written_sentences(old)
-        others = there - known - set(copies(old, store, vault))
+        others = there - known - set(copies(old, vault))
         held = {new: len(written & _sentences(new, vault)) for new in sorted(others)}
         new = max(held, key=lambda stem: held[stem], default="")
         if new and held[new] >= max(1, _SAME_ARTICLE * len(written)):
@@ -33,18 +33,12 @@ def follow_renames(store: Store, vault: Vault) -> list[str]:
     return lines
 
 
-def copies(article: str, store: Store, vault: Vault) -> list[str]:
+def copies(article: str, vault: Vault) -> list[str]:
     """Stems of the copies that a syncer made of this article: they never are the article.
 
-    One called `NAME 2` may be an article of its own, if it says nothing that was written there.
+    `NAME 2` is none of them: a user may call the article so.
     """
-    written = store.ledger.written_sentences(article)
-    return [
-        stem
-        for stem in vault.stems()
-        if original(stem) == article
-        or (numbered(stem) == article and written & _sentences(stem, vault))
-    ]
+    return [stem for stem in vault.stems() if original(stem) == article]
 
 
 def _sentences(stem: str, vault: Vault) -> set[str]:
