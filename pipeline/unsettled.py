@@ -11,7 +11,7 @@ import re
 from pipeline.footnotes import contradicted
 from pipeline.markdown import Kind, parse
 
-_MARKER = re.compile(r"^(?:<{7} |={7}[ \t]*\r?$|>{7} )", re.MULTILINE)
+_MARKER = re.compile(r"^\ufeff?(?P<sign><|=|>)(?P=sign){6}(?: |[ \t]*\r?$)", re.MULTILINE)
 _CONFLICT = re.compile("<=+>")  # the markers' first signs; "=" may also underline a heading
 
 
@@ -26,7 +26,7 @@ def conflict(text: str) -> str:
     In code they are quoted.
     """
     markers = list(_MARKER.finditer(text))
-    for found in _CONFLICT.finditer("".join(marker.group()[0] for marker in markers)):
+    for found in _CONFLICT.finditer("".join(marker["sign"] for marker in markers)):
         start, end = markers[found.start()].start(), markers[found.end() - 1].end()
         if not _is_code(text, start, end):
             return f"has conflicts that are not settled, from line {_line(text, start)} on"

@@ -39,6 +39,8 @@ CITES = "[^1]: `conv:{}` (2026-11-28, pi, message {}) — a title\n"
     [
         CONFLICT,
         CONFLICT.replace("\n", "\r\n"),
+        f"\ufeff{CONFLICT}",
+        CONFLICT.replace(" HEAD", "").replace(" other", ""),
         "<<<<<<< HEAD\n||||||| 1a2b3c\nBefore.\n=======\nTheirs.\n>>>>>>> other\n",
         "<<<<<<< HEAD\nTitle\n=======\n=======\nTheirs.\n>>>>>>> other\n",
         f"---\n{CONFLICT}---\n",
