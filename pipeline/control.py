@@ -74,6 +74,13 @@ class Control:
         finally:
             self._busy = False
 
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """One of many writes: a signal that came during it is heeded before the next."""
+        with self.write():
+            yield
+        self.heed()
+
     def conclude(self) -> None:
         """From here on a signal is only noted: what is left is to say how the run went."""
         self._busy = True

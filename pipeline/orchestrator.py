@@ -50,7 +50,7 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
                     healed = heal(press, desk.now())
                     healed += follow_renames(desk.store, desk.vault)
                 control.heed()
-                healed += _adopted(desk, before)
+                healed += _adopted(desk, control, before)
                 for line in healed:
                     desk.say(Event("heal", 1, 1, line))
                 desk.results.problems.extend(
@@ -85,7 +85,7 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
     return status
 
 
-def _adopted(desk: Desk, head: str) -> list[str]:
+def _adopted(desk: Desk, control: Control, head: str) -> list[str]:
     """Enter what another machine has committed to the vault since the last run; say so.
 
     What the vault does not hold any more is a problem of the run.
@@ -98,10 +98,12 @@ def _adopted(desk: Desk, head: str) -> list[str]:
     if head == known:
         return []
     since = known if known and history.contains(known) else ""
-    count = adopt(desk.store, history, desk.vault, desk.now(), since=since)
+    # a new machine has years of commits to enter
+    count = adopt(desk.store, history, desk.vault, desk.now(), since=since, step=control.step)
     if not count:
         return []
-    renamed = follow_renames(desk.store, desk.vault)
+    with control.step():
+        renamed = follow_renames(desk.store, desk.vault)
     return [f"entered {count} commits that this store did not know", *renamed]
 
 

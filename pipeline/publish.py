@@ -68,12 +68,13 @@ def publish(
         raise ChangedUnderneath(f"{file.path} was edited meanwhile")
     if reason := press.history.reason_to_leave(file.path):
         raise ChangedUnderneath(f"{file.path} {reason}")
-    refuse_unsettled(file.path, press.vault.page(file.path))
+    before = press.vault.page(file.path)
+    refuse_unsettled(file.path, before)
     if press.history.is_dirty(file.path):
         if not press.commit_user_edits:
             raise ChangedUnderneath(f"{file.path} has uncommitted edits of yours")
         press.history.commit_user_edits([file.path], at=at)
-    told = signed(file.path, press.vault.page(file.path), file.content) | dict(trailers)
+    told = signed(file.path, before, file.content) | dict(trailers)
     intent = press.store.ledger.announce(run, file, subject, told, folding)
     # a database that is lost after the commit comes back with this, and `heal` adopts the commit
     press.store.journal.write()

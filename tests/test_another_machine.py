@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.config import Config
 from pipeline.review.undoing import undo
 from pipeline.store import Store
+from pipeline.store.ledger import Intent, Ledger
 from tests.support_night import (
     CLAIMS,
     NIGHT,
@@ -126,3 +130,24 @@ def test_a_commit_of_another_machine_is_not_told_as_this_ones(config: Config) ->
         assert store.ledger.unreported_changes() == []
     finally:
         store.close()
+
+
+def test_a_signal_stops_it_between_two_commits(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new machine has years of them; what was entered is, and the next night goes on."""
+    new_machine(config)
+    before, settle = pages(config), Ledger.settle
+    topics: list[str] = []  # and "" for the changelog, which tells of the stop
+
+    def settling(ledger: Ledger, intent: Intent, *rest: Any) -> None:
+        settle(ledger, intent, *rest)
+        topics.append(intent.folding.bucket)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "settle", settling)
+        assert run_night(config, at=NEXT).status == "stopped"
+    assert len(list(filter(None, topics))) == 1
+    run_night(config, at=NEXT + DAY)
+    assert pages(config) == before

@@ -278,3 +278,14 @@ def test_what_arrives_while_a_night_runs_is_known(machines: tuple[Machine, Machi
     say(laptop, NEWS)
     run_night(laptop.config, knowing(), at=NIGHT + timedelta(days=2))
     assert f"{NEWS}[" not in page.read_text()
+
+
+def test_what_the_other_machine_folded_is_not_promised_here(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Only that one can fold it again."""
+    laptop, _ = machines
+    run_night(laptop.config, at=NIGHT + timedelta(days=1))
+    laptop.git("reset", "--quiet", "--hard", ":/^init")
+    told = laptop.memory("retry", "--lost")
+    assert "'Lantern project' (once)" in told and "Harbor" not in told

@@ -7,7 +7,8 @@ what the user deleted since would come back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -27,10 +28,19 @@ from pipeline.vault import Vault
 _ARTICLES = "articles/"
 
 
-def adopt(store: Store, history: History, vault: Vault, at: datetime, *, since: str = "") -> int:
+def adopt(
+    store: Store,
+    history: History,
+    vault: Vault,
+    at: datetime,
+    *,
+    since: str = "",
+    step: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> int:
     """Enter every commit that folded chunks and is not in the ledger; return how many.
 
-    since: a commit; those that it comes after are known. "" for none.
+    since: a commit; those that it comes after are known. "" for none. step: what each is entered
+    within; it may stop the rest.
 
     What the user had forgotten stays so. Of a commit whose page cannot be told only the chunks are
     entered. Each is entered whole or not at all.
@@ -39,9 +49,10 @@ def adopt(store: Store, history: History, vault: Vault, at: datetime, *, since: 
     tell; the sentences it wrote and the words of the article are read from the page.
     """
     log = history.log(since=since)
-    store.forgetting.learn(
-        (conv for commit in log for conv in commit.trailers.get("Forgets", "").split()), at
-    )
+    with step():
+        store.forgetting.learn(
+            (conv for commit in log for conv in commit.trailers.get("Forgets", "").split()), at
+        )
     final = {bucket.name: bucket.merged_into or bucket.name for bucket in store.buckets.all()}
     missing = [commit for commit in log if _is_missing(commit, store, final)]
     if not missing:
@@ -52,7 +63,7 @@ def adopt(store: Store, history: History, vault: Vault, at: datetime, *, since: 
     there = frozenset(vault.stems())
     for commit in reversed(missing):
         pages = own_pages(commit, files[commit.sha], shallow)
-        with store.together():
+        with step(), store.together():
             if not pages:
                 _note(commit, "", store, at, outcome="nothing new")
             for path in pages:

@@ -32,7 +32,8 @@ def lost(store: Store, history: History, vault: Vault) -> list[Lost]:
 
     Not what came into another commit, as by a rebase, which keeps the trailers, or by a squash,
     which keeps sentences or what they cite. What the user deleted from a page is in the history
-    still. Of a clone with a depth it cannot be told.
+    still. What another machine folded is that one's to tell. Of a clone with a depth it cannot be
+    told.
     """
     if history.shallow():
         return []
@@ -62,7 +63,7 @@ def reopen(store: Store, vault: Vault, found: Sequence[Lost]) -> None:
     Should the user go back to a vault that has them, the next run enters them from there.
     """
     if found:
-        store.runs.find_nothing()
+        store.runs.clear_found()
     for one in found:
         store.ledger.reopen(one.run, one.article, gone=one.article not in vault.stems())
 
@@ -79,14 +80,14 @@ def told(found: Sequence[Lost]) -> str:
 def _stands(one: Lost, chunks: Sequence[str], store: Store, vault: Vault) -> bool:
     """Whether the page holds a sentence of it, or cites what it was made from; or it brought none.
 
-    The user may have reworded all of it.
+    The user may have reworded all of it. True also of what cannot be folded here.
     """
     written = store.ledger.written_by(one.run, one.article)
-    if not written:
+    pieces = list(filter(None, map(store.chunks.get, chunks)))
+    if not (written and pieces):
         return True
     with suppress(VaultFault):  # a page that cannot be read is told of where it is needed
         page = parse(vault.read(one.article) or "")
-        pieces = list(filter(None, map(store.chunks.get, chunks)))
         return not written.isdisjoint(page.said) or any(
             cited.conv == piece.conv and cited.first <= piece.last and cited.last >= piece.first
             for cited in citations(page).values()

@@ -85,8 +85,9 @@ def refuse_another(reviewer: Reviewer) -> None:
     before it. Pages of it that are left to take back are no reason to refuse.
     """
     history = reviewer.press.history
-    run = next(iter(own(standing(history), reviewer)), "")
-    newest = next((w.commit for w in _writes(history) if w.commit.trailers["Run"] == run), None)
+    writes = _writes(history)
+    run = next(iter(own(_runs(writes), reviewer)), "")
+    newest = next((w.commit for w in writes if w.commit.trailers["Run"] == run), None)
     if newest is None:
         return
     # newest first: an undo that stands before the newest write came after it
@@ -102,7 +103,11 @@ def refuse_another(reviewer: Reviewer) -> None:
 
 def standing(history: History) -> list[str]:
     """The runs that wrote pages and were not wholly taken back, newest first."""
-    return list(dict.fromkeys(write.commit.trailers["Run"] for write in _writes(history)))
+    return _runs(_writes(history))
+
+
+def _runs(writes: Sequence[_Write]) -> list[str]:
+    return list(dict.fromkeys(write.commit.trailers["Run"] for write in writes))
 
 
 def _line(page: Undone, reason: str) -> str:
@@ -143,7 +148,7 @@ def _writes(history: History) -> list[_Write]:
 
 def _chosen(what: str, writes: Sequence[_Write], reviewer: Reviewer) -> tuple[str, list[_Write]]:
     """The run, and those of its writes that are meant."""
-    runs = list(dict.fromkeys(write.commit.trailers["Run"] for write in writes))
+    runs = _runs(writes)
     run = what or next(iter(own(runs, reviewer)), "")
     if run in runs:
         return run, [w for w in writes if w.commit.trailers["Run"] == run]

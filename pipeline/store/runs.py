@@ -104,7 +104,7 @@ class Runs:
         ).fetchone()
         return row["vault_before"] if row else ""
 
-    def find_nothing(self) -> None:
+    def clear_found(self) -> None:
         """Let the next run look at the vault's commits as if none had before."""
         self._connection.execute("UPDATE runs SET vault_before = '' WHERE vault_before <> ''")
 

@@ -20,7 +20,8 @@ _ORPHANS = {
           AND run IN (SELECT id FROM runs)""",
     "{} of the ledger without their article": """
         SELECT count(*) FROM synthesized_bucket_chunks
-        WHERE outcome = 'folded' AND article NOT IN (SELECT stem FROM articles)""",
+        WHERE outcome = 'folded' AND article NOT IN (SELECT stem FROM articles)
+          AND run IN (SELECT id FROM runs)""",
 }
 
 
