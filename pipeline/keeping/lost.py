@@ -46,7 +46,7 @@ def lost(store: Store, history: History, vault: Vault) -> list[Lost]:
         for chunk in commit.trailers.get("Chunks", "").split()
     }
     found: dict[Lost, list[str]] = {}
-    for one in store.ledger.foldings():
+    for one in store.reopening.foldings():
         if one.commit not in there:
             found.setdefault(Lost(one.run, one.article), []).append(one.chunk)
     return [
@@ -65,7 +65,7 @@ def reopen(store: Store, vault: Vault, found: Sequence[Lost]) -> None:
     if found:
         store.runs.clear_found()
     for one in found:
-        store.ledger.reopen(one.run, one.article, gone=one.article not in vault.stems())
+        store.reopening.reopen(one.run, one.article, gone=one.article not in vault.stems())
 
 
 def told(found: Sequence[Lost]) -> str:
@@ -82,7 +82,7 @@ def _stands(one: Lost, chunks: Sequence[str], store: Store, vault: Vault) -> boo
 
     The user may have reworded all of it. True also of what cannot be folded here.
     """
-    written = store.ledger.written_by(one.run, one.article)
+    written = store.reopening.written_by(one.run, one.article)
     pieces = list(filter(None, map(store.chunks.get, chunks)))
     if not (written and pieces):
         return True

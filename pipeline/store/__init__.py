@@ -22,6 +22,7 @@ from pipeline.store.forgetting import Forgetting
 from pipeline.store.holds import Holds
 from pipeline.store.journal import Journal
 from pipeline.store.ledger import Ledger
+from pipeline.store.reopening import Reopening
 from pipeline.store.restoring import Restoring
 from pipeline.store.runs import Runs
 from pipeline.store.soundness import Soundness
@@ -60,6 +61,7 @@ class Store:
         self.buckets = Buckets(self._connection)
         self.claims = Claims(self._connection)
         self.ledger = Ledger(self._connection)
+        self.reopening = Reopening(self._connection)
         self.holds = Holds(self._connection)
         self.runs = Runs(self._connection)
         self.derived = Derived(self._connection)

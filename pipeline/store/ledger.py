@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from pipeline.records import Change
 from pipeline.sqlite import transaction
@@ -68,15 +68,6 @@ class Intent:
     subject: str
     trailers: Mapping[str, str]
     folding: Folding
-
-
-class Written(NamedTuple):
-    """A chunk that a commit folded into an article."""
-
-    run: str
-    article: str
-    chunk: str
-    commit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,45 +284,7 @@ class Ledger:
             [(bucket, chunk, run, article, commit, outcome, to_text(at)) for chunk in chunks],
         )
 
-    def foldings(self) -> list[Written]:
-        """Every chunk that went into an article and was not taken back, the oldest first."""
-        rows = self._connection.execute(
-            """SELECT run, article, chunk_id, "commit" FROM synthesized_bucket_chunks
-               WHERE outcome = 'folded' AND "commit" <> '' ORDER BY at, run, article"""
-        )
-        return [Written(*row) for row in rows]
-
-    def reopen(self, run: str, stem: str, *, gone: bool) -> None:
-        """Forget that the run wrote into the article: its chunks are to be folded once more.
-
-        gone: whether the article itself is not there, so that its topic has none.
-        """
-        with transaction(self._connection):
-            for statement in (
-                "DELETE FROM synthesized_bucket_chunks WHERE run = ? AND article = ?",
-                "UPDATE changes SET undone = 1, reported = 1 WHERE run = ? AND article = ?",
-                "DELETE FROM written_sentences WHERE run = ? AND stem = ?",
-                "DELETE FROM article_words WHERE run = ? AND stem = ?",
-                "DELETE FROM merged WHERE run = ? AND stem = ?",
-            ):
-                self._connection.execute(statement, (run, stem))
-            if gone:
-                self._connection.execute("DELETE FROM articles WHERE stem = ?", (stem,))
-                self._connection.execute(
-                    """UPDATE buckets SET article = '',
-                           state = CASE state WHEN 'article' THEN 'captured' ELSE state END
-                       WHERE article = ?""",
-                    (stem,),
-                )
-
     # -------------------------------------------------------------- what stands in articles
-
-    def written_by(self, run: str, stem: str) -> frozenset[str]:
-        """The sentences that this run was the first to write into the article, without marks."""
-        rows = self._connection.execute(
-            "SELECT text FROM written_sentences WHERE run = ? AND stem = ?", (run, stem)
-        )
-        return frozenset(row["text"] for row in rows)
 
     def written_sentences(self, stem: str) -> frozenset[str]:
         """Every sentence the pipeline ever wrote into this article, without footnote marks."""
