@@ -45,6 +45,7 @@ def test_a_grown_memory_without_news_is_silent(tmp_path: Path) -> None:
     """Nothing is asked, written or committed, no article is opened, git is called five times."""
     grow(tmp_path, 5, 60)
     config = home_config(tmp_path)
+    run_night(config, Script())  # looks once at what the one that wrote has committed
     before = files(config.vault, git=True), files(config.archive_dir)
     with audited("open") as opened, audited("subprocess.Popen") as started:
         night = run_night(config, Script())
