@@ -52,4 +52,4 @@ class Desk:
         """Names of the stage's jobs that are parked, or pausing after a failure."""
         policy = self.policy.synthesize
         longest = timedelta(hours=policy.pause_hours * 2**policy.max_attempts)
-        return self.store.ledger.resting(stage, self.now(), longest)
+        return self.store.attempts.resting(stage, self.now(), longest)

@@ -245,12 +245,12 @@ def _record(stage: Stage, job: Any, outcome: Outcome, desk: Desk) -> None:
     key, results = stage.key(job), desk.results
     if isinstance(outcome, Done | Skipped):
         results.counts.update(outcome.counts)
-        desk.store.ledger.succeed(stage.NAME, key)
+        desk.store.attempts.succeed(stage.NAME, key)
     elif isinstance(outcome, Held):
         results.held.append((outcome.article, outcome.reasons))
     else:
         results.rejected.append((f"{stage.NAME}: {key}", outcome.reasons))
-        desk.store.ledger.fail(
+        desk.store.attempts.fail(
             stage.NAME,
             key,
             "; ".join(outcome.reasons),

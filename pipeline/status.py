@@ -167,7 +167,7 @@ def _look_at_store(config: Config, now: datetime, state: dict[str, Any]) -> None
                 "reason": a.last_reason,
                 "parked": a.parked,
             }
-            for a in store.ledger.attempts()
+            for a in store.attempts.all()
         ]
     finally:
         store.close()

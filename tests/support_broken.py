@@ -175,7 +175,7 @@ def given_up(h: Healthy) -> Healthy:
     """A job that failed as often as it may."""
     store = Store(h.config.store_path)
     pause = timedelta(hours=1)
-    store.ledger.fail("chunk", "a", "no reply", now=NIGHT, pause=pause, max_attempts=1)
+    store.attempts.fail("chunk", "a", "no reply", now=NIGHT, pause=pause, max_attempts=1)
     store.close()
     return h
 

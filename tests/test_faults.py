@@ -101,7 +101,7 @@ def read_only(place: Path) -> Iterator[None]:
 def parked_or_tried(config: Config) -> int:
     """Jobs that count as failed."""
     store = Store(config.store_path)
-    found = len(list(store.ledger.attempts()))
+    found = len(list(store.attempts.all()))
     store.close()
     return found
 

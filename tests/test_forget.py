@@ -203,7 +203,7 @@ def test_what_is_made_of_it_goes_too(config: Config) -> None:
         "r", Draft("A", "A", "", "A", (), ()), None, quoted, Folding(), ("growth",), NIGHT
     )
     store.holds.object("Lantern project", f"I never said: {quoted}", NIGHT)
-    store.ledger.fail("synthesize", "x", quoted, now=NIGHT, pause=DAY, max_attempts=5)
+    store.attempts.fail("synthesize", "x", quoted, now=NIGHT, pause=DAY, max_attempts=5)
     run = store.runs.last()
     assert run is not None
     store.runs.finish(

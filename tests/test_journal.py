@@ -56,9 +56,9 @@ def test_the_journal_says_what_the_database_holds(
             case "rename":
                 store.ledger.rename(one, other)
             case "fail":
-                store.ledger.fail(one, other, "why", now=NIGHT, pause=DAY, max_attempts=3)
+                store.attempts.fail(one, other, "why", now=NIGHT, pause=DAY, max_attempts=3)
             case "succeed":
-                store.ledger.succeed(one, other)
+                store.attempts.succeed(one, other)
             case "shut out":
                 store.ledger.shut_out(one, [other], "run")
             case "write":

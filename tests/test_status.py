@@ -136,7 +136,7 @@ def test_what_waits_and_what_was_given_up_is_listed(healthy: Healthy) -> None:
     store = Store(healthy.config.store_path)
     fill(store, "00000001", ["Something said.", "An answer."])
     pause = timedelta(hours=1)
-    store.ledger.fail("chunk", "a", "no reply", now=NIGHT, pause=pause, max_attempts=1)
+    store.attempts.fail("chunk", "a", "no reply", now=NIGHT, pause=pause, max_attempts=1)
     store.close()
     state = state_of(healthy)
     assert line_of(state, "pending") == "pending   1 to chunk"

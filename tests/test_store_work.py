@@ -192,27 +192,29 @@ def test_a_failing_job_rests_longer_each_time_and_is_parked(store: Store) -> Non
     now = START
     rests = []
     for _ in range(5):
-        attempt = store.ledger.fail(
+        attempt = store.attempts.fail(
             "synthesize", "job", "why", now=now, pause=pause, max_attempts=5
         )
-        assert store.ledger.resting("synthesize", now, YEAR) == {"job"}
+        assert store.attempts.resting("synthesize", now, YEAR) == {"job"}
         rested = next(
             hours
             for hours in range(20, 1000, 20)
             if attempt.parked
-            or not store.ledger.resting("synthesize", now + timedelta(hours=hours, seconds=1), YEAR)
+            or not store.attempts.resting(
+                "synthesize", now + timedelta(hours=hours, seconds=1), YEAR
+            )
         )
         rests.append((rested, attempt.parked))
     assert rests == [(20, False), (40, False), (80, False), (160, False), (20, True)]
-    assert store.ledger.resting("synthesize", now + timedelta(days=9999), YEAR) == {"job"}
-    store.ledger.succeed("synthesize", "job")
-    assert store.ledger.attempts() == []
+    assert store.attempts.resting("synthesize", now + timedelta(days=9999), YEAR) == {"job"}
+    store.attempts.succeed("synthesize", "job")
+    assert store.attempts.all() == []
 
 
 def test_a_job_that_waits_for_the_user_is_never_parked(store: Store) -> None:
     """However often it failed, it is tried again within four days."""
     for _ in range(50):
-        attempt = store.ledger.fail(
+        attempt = store.attempts.fail(
             "synthesize",
             "job",
             "why",
@@ -222,17 +224,17 @@ def test_a_job_that_waits_for_the_user_is_never_parked(store: Store) -> None:
             parks=False,
         )
     assert not attempt.parked
-    assert store.ledger.resting("synthesize", START, YEAR) == {"job"}
-    assert store.ledger.resting("synthesize", START + timedelta(days=4), YEAR) == frozenset()
+    assert store.attempts.resting("synthesize", START, YEAR) == {"job"}
+    assert store.attempts.resting("synthesize", START + timedelta(days=4), YEAR) == frozenset()
 
 
 def test_a_pause_set_by_a_wrong_clock_does_not_last(store: Store) -> None:
     """A clock that was ten years ahead for a night does not silence a job for ten years."""
     ahead = START + timedelta(days=3650)
     pause = timedelta(hours=20)
-    store.ledger.fail("synthesize", "job", "why", now=ahead, pause=pause, max_attempts=5)
-    assert store.ledger.resting("synthesize", ahead, YEAR) == {"job"}
-    assert store.ledger.resting("synthesize", START, YEAR) == frozenset()
+    store.attempts.fail("synthesize", "job", "why", now=ahead, pause=pause, max_attempts=5)
+    assert store.attempts.resting("synthesize", ahead, YEAR) == {"job"}
+    assert store.attempts.resting("synthesize", START, YEAR) == frozenset()
 
 
 def test_a_killed_run_is_marked_and_run_ids_never_collide(store: Store) -> None:

@@ -254,9 +254,9 @@ def retry(
         _retry_the_lost(vault, job)
         return
     with deciding(vault) as reviewer:
-        ledger = reviewer.press.store.ledger
+        attempts = reviewer.press.store.attempts
         name = job.partition(": ")[2] or job
-        freed = ledger.retry(name) or (ledger.retry(f"bucket {name}") if name else 0)
+        freed = attempts.retry(name) or (attempts.retry(f"bucket {name}") if name else 0)
     if job and not freed:
         raise ConfigFault(
             f"no job called {job!r} is parked or pausing", mend="`memory status` lists them"

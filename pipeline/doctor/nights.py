@@ -115,7 +115,7 @@ def slowed(machine: Machine) -> Verdict:
 
 def parked(machine: Machine) -> Verdict:
     """No work was given up after too many tries."""
-    tried = machine.store.ledger.attempts() if machine.store else []
+    tried = machine.store.attempts.all() if machine.store else []
     given_up = [f"{attempt.stage}: {attempt.job}" for attempt in tried if attempt.parked]
     if given_up:
         return warn(

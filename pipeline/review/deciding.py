@@ -114,7 +114,7 @@ def _reject(hold: Hold, reason: str, outcome: str, reviewer: Reviewer) -> None:
         )
         store.ledger.shut_out(hold.draft.article, _new_sentences(hold.draft), hold.run)
     else:
-        store.ledger.fail(
+        store.attempts.fail(
             "synthesize",
             f"bucket {bucket}",
             f"you rejected the draft: {reason}",

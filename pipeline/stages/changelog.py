@@ -86,7 +86,7 @@ def _has_news(desk: Desk) -> bool:
     page = desk.vault.meta("Changelog.md")
     # what lasts stands in every section, so it is told if it stands in our last one
     newest = _last_section(page, desk).splitlines()
-    tries = {f"{attempt.stage}: {attempt.job}": attempt for attempt in desk.store.ledger.attempts()}
+    tries = {f"{attempt.stage}: {attempt.job}": attempt for attempt in desk.store.attempts.all()}
     told = page.splitlines()
     for job, reasons in results.rejected:
         attempt = tries.get(job)
@@ -156,7 +156,7 @@ def _held_line(article: str, reasons: Sequence[str], desk: Desk) -> str:
 
 def _rejected_lines(desk: Desk) -> list[str]:
     rejected = desk.results.rejected
-    tries = {f"{a.stage}: {a.job}": a.count for a in desk.store.ledger.attempts() if a.parked}
+    tries = {f"{a.stage}: {a.job}": a.count for a in desk.store.attempts.all() if a.parked}
     resting = [(job, reasons) for job, reasons in rejected if job not in tries]
     parked = [(job, reasons) for job, reasons in rejected if job in tries]
     lines = []

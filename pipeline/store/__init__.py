@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pipeline.errors import StoreFault
 from pipeline.sqlite import connect, migrate, transaction
+from pipeline.store.attempts import Attempts
 from pipeline.store.buckets import Buckets
 from pipeline.store.chunks import Chunks
 from pipeline.store.claims import Claims
@@ -61,6 +62,7 @@ class Store:
         self.buckets = Buckets(self._connection)
         self.claims = Claims(self._connection)
         self.ledger = Ledger(self._connection)
+        self.attempts = Attempts(self._connection)
         self.reopening = Reopening(self._connection)
         self.holds = Holds(self._connection)
         self.runs = Runs(self._connection)

@@ -1,4 +1,4 @@
-"""What was folded, what was tried in vain, and what a run was about to publish."""
+"""What was folded, and what a run was about to publish."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from pipeline.records import Change
 from pipeline.sqlite import transaction
+from pipeline.store.attempts import Attempts
 from pipeline.store.times import to_text
-
-_DOUBLED = 2  # times at most that the pause of a job that is never parked doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +67,6 @@ class Intent:
     subject: str
     trailers: Mapping[str, str]
     folding: Folding
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """How often a job failed, why, and whether it is parked."""
-
-    stage: str
-    job: str
-    count: int
-    last_reason: str
-    next_try_at: str
-    parked: bool
 
 
 def change_from(data: dict[str, Any]) -> Change:
@@ -175,7 +162,7 @@ class Ledger:
                 return
             if folding.bucket:
                 # a publication finished after a kill never comes back to the job that began it
-                self.succeed("synthesize", f"bucket {folding.bucket}")
+                Attempts(self._connection).succeed("synthesize", f"bucket {folding.bucket}")
                 # here and not in the stage: a kill after the commit must not leave it captured
                 self._connection.execute(
                     """UPDATE buckets SET article = ?,
@@ -421,71 +408,3 @@ class Ledger:
             (run, article),
         )
         return [(_change(row), bool(row["undone"])) for row in rows]
-
-    # -------------------------------------------------------------- jobs that fail
-
-    def fail(
-        self,
-        stage: str,
-        job: str,
-        reason: str,
-        *,
-        now: datetime,
-        pause: timedelta,
-        max_attempts: int,
-        parks: bool = True,
-    ) -> Attempt:
-        """Count a failed try; the pause doubles each time, after `max_attempts` it is parked.
-
-        parks: whether it ever is.
-        """
-        row = self._connection.execute(
-            "SELECT count FROM attempts WHERE stage = ? AND job = ?", (stage, job)
-        ).fetchone()
-        count = (row["count"] if row else 0) + 1
-        doubled = count - 1 if parks else min(count - 1, _DOUBLED)
-        next_try_at = to_text(now + pause * 2**doubled)
-        parked = parks and count >= max_attempts
-        self._connection.execute(
-            """INSERT OR REPLACE INTO attempts (stage, job, count, last_reason, next_try_at, parked)
-               VALUES (?, ?, ?, ?, ?, ?)""",
-            (stage, job, count, reason, next_try_at, int(parked)),
-        )
-        return Attempt(stage, job, count, reason, next_try_at, parked)
-
-    def retry(self, job: str) -> int:
-        """Forget the failed tries of the jobs of this name, of all for ""; return how many."""
-        return self._connection.execute(
-            "DELETE FROM attempts WHERE ? IN ('', job)", (job,)
-        ).rowcount
-
-    def succeed(self, stage: str, job: str) -> None:
-        """The job went through: its failed tries are forgotten."""
-        self._connection.execute("DELETE FROM attempts WHERE stage = ? AND job = ?", (stage, job))
-
-    def resting(self, stage: str, now: datetime, longest: timedelta) -> frozenset[str]:
-        """Jobs of a stage that are not to be tried now: parked, or pausing after a failure.
-
-        A pause that ends later than `longest` from now was set by a clock that was wrong.
-        """
-        rows = self._connection.execute(
-            """SELECT job FROM attempts WHERE stage = ?
-               AND (parked = 1 OR (next_try_at > ? AND next_try_at <= ?))""",
-            (stage, to_text(now), to_text(now + longest)),
-        )
-        return frozenset(row["job"] for row in rows)
-
-    def attempts(self) -> list[Attempt]:
-        """Every job with failed tries, parked ones first."""
-        rows = self._connection.execute("SELECT * FROM attempts ORDER BY parked DESC, stage, job")
-        return [
-            Attempt(
-                row["stage"],
-                row["job"],
-                row["count"],
-                row["last_reason"],
-                row["next_try_at"],
-                bool(row["parked"]),
-            )
-            for row in rows
-        ]
