@@ -215,6 +215,17 @@ def test_what_is_made_of_it_goes_too(config: Config) -> None:
     assert_nowhere(config)
 
 
+def test_it_is_struck_from_a_page_that_was_just_renamed(config: Config) -> None:
+    """What we wrote there is ours under the new name too, before any night has seen that."""
+    conv = conv_of(config)
+    page = config.vault / "articles" / "Lantern project.md"
+    page = page.rename(page.with_stem("Notes on the lantern"))
+    memory("forget", conv, "--from-articles", "--yes", code=9)
+    text = page.read_text("utf-8")
+    assert "The Lantern dashboard shows" not in text
+    assert "The Lantern retention job keeps sessions for 45 days." in text
+
+
 def test_a_text_is_forgotten_in_every_conversation_that_holds_it(config: Config) -> None:
     """Whatever its case; conversations without it stay."""
     memory("forget", "--match", "AMINA okafor", "--from-articles", "--yes", code=9)

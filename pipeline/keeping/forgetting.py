@@ -39,6 +39,7 @@ from pipeline.sqlite import files_of
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
 from pipeline.store.ledger import Folding, PageFile
+from pipeline.synthesis.renames import follow_renames
 from pipeline.vault import ChangedUnderneath, Vault
 
 Clock = Callable[[], datetime]
@@ -235,6 +236,7 @@ class Forgetter:
         convs, needles, store = plan.convs, plan.needles, self._store
         done = Forgotten(convs)
         heal(self._press, self._now())
+        follow_renames(store, self._vault)  # else what we wrote passes for the user's
         transcripts = store.forgetting.transcripts(convs)
         store.forgetting.begin(convs, self._now())
         store.journal.write()  # also a database that is lost now comes back without them
