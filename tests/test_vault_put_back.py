@@ -101,6 +101,28 @@ def test_a_history_that_was_rewritten_has_lost_nothing(config: Config, how: str)
     assert run_night(config, script(), at=NEXT + DAY).results.problems == []
 
 
+@pytest.mark.parametrize("how", ["merged", "split"])
+def test_what_the_user_moved_to_another_page_is_not_lost(config: Config, how: str) -> None:
+    """Also when the history was rewritten since: it stands in the vault, and is not doubled."""
+    article = lantern(config)
+    moved = article.read_text("utf-8")
+    if how == "merged":
+        page = next(article.parent.glob("Harbor*"))
+        page.write_text(page.read_text("utf-8") + moved.replace("[^", "[^lantern"), "utf-8")
+        article.unlink()
+    else:
+        page = article.with_stem("Everything about lamps")
+        page.write_text(moved, "utf-8")
+        article.write_text("# Lantern project\n\nSee [[Everything about lamps]].\n", "utf-8")
+    git(config, "add", "-A")
+    git(config, "reset", "-q", "--soft", git(config, "rev-list", "--max-parents=0", "HEAD").strip())
+    git(config, "commit", "-q", "-m", "a week")
+    before = page.read_bytes()
+    assert "holds all" in memory("retry", "--lost")
+    assert run_night(config, script(), at=NEXT + DAY).results.problems == []
+    assert page.read_bytes() == before
+
+
 def test_what_the_user_deleted_is_not_lost(config: Config) -> None:
     """A sentence, or a whole article: it is not brought back."""
     git(config, "revert", "--no-edit", "HEAD~1")

@@ -5,14 +5,15 @@ The records say that it is done with, so no later night would write it again, or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from pipeline.errors import VaultFault
 from pipeline.footnotes import citations
 from pipeline.history import History
-from pipeline.markdown import parse
+from pipeline.markdown import Page, parse
 from pipeline.store import Store
 from pipeline.vault import Vault
 
@@ -31,9 +32,9 @@ def lost(store: Store, history: History, vault: Vault) -> list[Lost]:
     """Every such writing, the oldest first.
 
     Not what came into another commit, as by a rebase, which keeps the trailers, or by a squash,
-    which keeps sentences or what they cite. What the user deleted from a page is in the history
-    still. What another machine folded is that one's to tell. Of a clone with a depth it cannot be
-    told.
+    which keeps sentences or what they cite, in whatever page. What the user deleted from a page is
+    in the history still. What another machine folded is that one's to tell. Of a clone with a depth
+    it cannot be told.
     """
     if history.shallow():
         return []
@@ -46,15 +47,26 @@ def lost(store: Store, history: History, vault: Vault) -> list[Lost]:
         for chunk in commit.trailers.get("Chunks", "").split()
     }
     found: dict[Lost, list[str]] = {}
+    folded: defaultdict[str, set[str]] = defaultdict(set)
     for one in store.reopening.foldings():
+        folded[one.chunk].add(one.article)
         if one.commit not in there:
             found.setdefault(Lost(one.run, one.article), []).append(one.chunk)
-    return [
-        one
+    missing = {
+        one: chunks
         for one, chunks in found.items()
         if kept.isdisjoint((one.run, chunk) for chunk in chunks)
-        and not _stands(one, chunks, store, vault)
-    ]
+    }
+    pages = _pages(vault) if missing else {}
+    gone = []
+    for writing, chunks in missing.items():
+        # what another topic made of the same chunk is no trace of this
+        apart = set().union(*(folded[chunk] for chunk in chunks)) - {writing.article}
+        others = [page for stem, page in pages.items() if page and stem not in apart]
+        # a page that cannot be read is told of where it is needed
+        if pages.get(writing.article, True) and not _stands(writing, chunks, store, others):
+            gone.append(writing)
+    return gone
 
 
 def reopen(store: Store, vault: Vault, found: Sequence[Lost]) -> None:
@@ -77,20 +89,30 @@ def told(found: Sequence[Lost]) -> str:
     return f"what earlier runs wrote into {some}{more} ({times}) is not in the vault's history"
 
 
-def _stands(one: Lost, chunks: Sequence[str], store: Store, vault: Vault) -> bool:
-    """Whether the page holds a sentence of it, or cites what it was made from; or it brought none.
+def _pages(vault: Vault) -> dict[str, Page | None]:
+    """Every article by its stem, None for one that cannot be read."""
+    found: dict[str, Page | None] = dict.fromkeys(vault.stems())
+    for stem in found:
+        with suppress(VaultFault):
+            found[stem] = parse(vault.read(stem) or "")
+    return found
 
-    The user may have reworded all of it. True also of what cannot be folded here.
+
+def _stands(one: Lost, chunks: Sequence[str], store: Store, pages: Iterable[Page]) -> bool:
+    """Whether a page holds a sentence of it, or cites what it was made from; or it brought none.
+
+    The user may have reworded all of it, or moved it. True also of what cannot be folded here.
     """
     written = store.reopening.written_by(one.run, one.article)
     pieces = list(filter(None, map(store.chunks.get, chunks)))
     if not (written and pieces):
         return True
-    with suppress(VaultFault):  # a page that cannot be read is told of where it is needed
-        page = parse(vault.read(one.article) or "")
-        return not written.isdisjoint(page.said) or any(
+    return any(
+        not written.isdisjoint(page.said)
+        or any(
             cited.conv == piece.conv and cited.first <= piece.last and cited.last >= piece.first
             for cited in citations(page).values()
             for piece in pieces
         )
-    return True
+        for page in pages
+    )
