@@ -270,7 +270,7 @@ def test_a_page_deleted_after_history_was_rewritten_is_deleted(home: Path, confi
     add_news(home)
     night = run_night(config, with_news(), at=MORROW)
     assert night.results.rejected == []
-    assert "is gone: 1 new claims" in str(night.results.problems)
+    assert "is gone: not written were 1 new claim " in str(night.results.problems)
 
 
 # ------------------------------------------------------------------ somebody else commits

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.config import Config
 from pipeline.history import History
+from tests.support_forget import memory
 from tests.support_night import files, make_vault, run_night, write_sessions
 from tests.support_ownership import (
     LAST,
@@ -20,6 +21,7 @@ from tests.support_ownership import (
     NEWS,
     OTHER_SESSION,
     OURS,
+    SESSION,
     THEIRS,
     assert_ours_alone,
     assert_settled,
@@ -89,6 +91,18 @@ def test_a_deleted_article_does_not_come_back(home: Path, config: Config) -> Non
     # the deletion is the user's to commit
     assert git(config, "status", "--porcelain") == ' D "articles/Lantern project.md"\n'
     assert_settled(config, knowing(NEWS))
+
+
+def test_news_about_a_deleted_article_is_told_each_night(home: Path, config: Config) -> None:
+    """Another night drops something else for good: the user can look up what was said."""
+    page(config).unlink()
+    for session, news, at in ((SESSION, NEWS, MORROW), (OTHER_SESSION, NEWER, LAST)):
+        say(home, news, session=session)
+        run_night(config, knowing(NEWS, NEWER), at=at)
+    changelog = (config.vault / "Meta" / "Changelog.md").read_text(encoding="utf-8")
+    told = re.findall(r"not written .*\((conv:\w+#\d+)\)", changelog)
+    said = [memory("source", place) for place in told]
+    assert [NEWER in said[0], NEWS in said[1]] == [True, True]
 
 
 def test_a_moved_article_is_found_in_its_folder(home: Path, config: Config) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.chronicle import counted
 from pipeline.errors import InvalidReply
 from pipeline.publish import Press, publish, publish_talk
 from pipeline.records import (
@@ -120,9 +121,11 @@ def keep(result: Extracted | Folded | Gone, desk: Desk) -> Outcome:
     if isinstance(result, Gone):
         _record_nothing(result.job.bucket.name, [c.id for c in result.job.chunks], desk)
         claims = sum(len(desk.store.claims.of(chunk.id)) for chunk in result.job.chunks)
+        # by name, since another night drops others for good, and that is news
+        places = ", ".join(f"conv:{c.conv}#{c.first + 1}" for c in result.job.chunks)
         desk.results.problems.append(
-            f"the article {result.job.bucket.article!r} is gone: {claims} new claims about it "
-            "were not written"
+            f"the article {result.job.bucket.article!r} is gone: not written were "
+            f"{counted(claims, 'new claim')} about it ({places})"
         )
         return Skipped("you deleted the article")
     try:
