@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -14,20 +13,14 @@ import pytest
 from pipeline.config import load_config
 from pipeline.results import RunResults
 from pipeline.store import Store
+from tests import support_command
 
 DUE = "00:00"
 
 
 def memory(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, in the test's home."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[1],
-        env={**os.environ, "MEMORY_NIGHT__MIN_FREE_GB": "0", **environment},
-    )
+    """The command in the test's home, whatever room the disk has."""
+    return support_command.memory(*arguments, **{"MEMORY_NIGHT__MIN_FREE_GB": "0", **environment})
 
 
 @pytest.fixture
