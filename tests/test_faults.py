@@ -23,6 +23,7 @@ from pipeline.history import History
 from pipeline.lock import one_run
 from pipeline.models import Ask
 from pipeline.store import Store
+from tests.support_command import memory
 from tests.support_night import (
     NIGHT,
     Script,
@@ -34,17 +35,6 @@ from tests.support_night import (
 )
 
 Place = Callable[[str], Path]
-
-
-def memory(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, in the test's home."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[1],
-    )
 
 
 @pytest.fixture

@@ -5,26 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pipeline.config import config_path, load_config
 from pipeline.store import Store
+from tests.support_command import memory
 from tests.support_night import NIGHT, make_vault, run_night, write_sessions
-
-
-def memory(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, in the test's home."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[1],
-    )
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,6 +20,7 @@ from pipeline.models import Ask
 from pipeline.review import Reviewer
 from pipeline.review.deciding import accept, find, reject
 from pipeline.review.undoing import undo
+from tests.support_command import memory
 from tests.support_night import (
     NIGHT,
     Night,
@@ -427,15 +426,3 @@ def test_review_diff_and_log_show_the_night(home: Path) -> None:
     lines = memory("log", page.stem).stdout.splitlines()
     assert len(lines) == 2 and lines[0].startswith(run)
     assert night.status == "done"
-
-
-def memory(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, in the test's home."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[1],
-        env=None,
-    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from pipeline.records import Action, Role, Session
 from pipeline.sources import Source
 from pipeline.sources.chatgpt import ChatGpt
 from pipeline.sources.claude_ai import ClaudeAi
+from tests.support_command import memory
 from tests.support_transcripts import samples
 
 U, A = Role.USER, Role.ASSISTANT
@@ -176,17 +175,6 @@ def test_counts_of_the_samples() -> None:
         assert found == [int(row["n_user"]), int(row["n_assistant"])], row["file"]
         checked += 1
     assert checked == 11
-
-
-def memory(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, in the test's home."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[1],
-    )
 
 
 def test_import_is_remembered_and_reads_nothing_twice(home: Path) -> None:
