@@ -12,6 +12,7 @@ import pytest
 
 from pipeline import cli
 from pipeline.lock import one_run
+from tests.support_command import memory
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,13 +28,13 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_init_twice_changes_nothing(home: Path) -> None:
     """A second init leaves a vault that the user has edited as it is."""
-    assert run("init").returncode == 0
+    assert memory("init").returncode == 0
     page = home / "MemoryVault" / "Meta" / "Topics_to_Ignore.md"
     page.write_text("- my own words\n")
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=home / "MemoryVault", capture_output=True, check=True
     ).stdout
-    assert run("init").returncode == 0
+    assert memory("init").returncode == 0
     assert page.read_text() == "- my own words\n"
     again = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=home / "MemoryVault", capture_output=True, check=True
@@ -52,18 +53,18 @@ def test_init_names_the_next_step(home: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_night_without_transcripts_needs_no_model(home: Path) -> None:
     """Nothing to do is said in one line, although no model was ever fetched."""
-    run("init")
-    done = run("synthesize", "--model", "e4b")
+    memory("init")
+    done = memory("synthesize", "--model", "e4b")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].endswith("nothing new")
 
 
 def test_a_dry_run_says_that_it_was_one(home: Path) -> None:
     """Who reads what it would do is told that nothing was done."""
-    run("init")
-    done = run("synthesize", "--dry-run", "--model", "e4b")
+    memory("init")
+    done = memory("synthesize", "--dry-run", "--model", "e4b")
     assert "on copies" in done.stdout.splitlines()[-1]
-    assert "on copies" not in run("synthesize", "--model", "e4b").stdout
+    assert "on copies" not in memory("synthesize", "--model", "e4b").stdout
 
 
 def test_no_vault_yet(home: Path) -> None:
@@ -75,7 +76,7 @@ def test_no_vault_yet(home: Path) -> None:
 
 def test_a_second_start_says_so(home: Path) -> None:
     """P12: one run at a time; exit 8."""
-    run("init")
+    memory("init")
     lock = home / ".cache" / "nightly-memory" / "run.lock"
     with one_run(lock):
         done = run("synthesize")
@@ -85,7 +86,7 @@ def test_a_second_start_says_so(home: Path) -> None:
 
 def test_a_missing_model_is_named_with_its_cure(home: Path) -> None:
     """Exit 5, and the command that fetches it."""
-    done = run("model", "path", "qwen3-4b")
+    done = memory("model", "path", "qwen3-4b")
     assert done.returncode == 5
     assert "memory model fetch qwen3-4b" in done.stderr
 
@@ -99,8 +100,8 @@ def test_a_missing_model_is_named_with_its_cure(home: Path) -> None:
 )
 def test_unknown_names_list_the_known(home: Path, arguments: list[str], words: list[str]) -> None:
     """A typo is answered with what would have been accepted."""
-    run("init")
-    done = run(*arguments)
+    memory("init")
+    done = memory(*arguments)
     assert done.returncode in (3, 5)
     assert all(word in done.stderr for word in words)
 
@@ -114,12 +115,12 @@ def test_json_is_json_before_and_after_init(home: Path, arguments: list[str]) ->
         done = run(*arguments)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)
-        run("init")
+        memory("init")
 
 
 def test_a_run_in_json_is_lines_of_json(home: Path) -> None:
     """Events and the result, one object a line, the result last."""
-    run("init")
+    memory("init")
     done = run("synthesize", "--json")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert lines[-1]["status"] == "nothing"
@@ -132,10 +133,10 @@ def test_flags_win_over_the_environment_over_the_file(
     config = home / ".config" / "nightly-memory" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text(f'vault = "{home}/of-file"\n')
-    run("init")
+    memory("init")
     monkeypatch.setenv("MEMORY_VAULT", f"{home}/of-environment")
-    run("init")
-    run("init", "--vault", f"{home}/of-flag")
+    memory("init")
+    memory("init", "--vault", f"{home}/of-flag")
     for name in ("of-file", "of-environment", "of-flag"):
         assert (home / name / "Meta" / "Changelog.md").is_file()
 
@@ -152,7 +153,7 @@ def test_every_command_shows_an_example() -> None:
 
 def test_a_run_that_cannot_begin_leaves_no_trace(home: Path) -> None:
     """A wrong setting is no run: status does not speak of one that is at work."""
-    run("init")
+    memory("init")
     assert run("synthesize", "--model", "no-such").returncode == 5
     assert json.loads(run("status", "--json").stdout)["last_run"] is None
 
@@ -161,16 +162,16 @@ def test_offline_means_no_download(home: Path, monkeypatch: pytest.MonkeyPatch) 
     """With `offline` a model that is not there stays not there; exit 5."""
     monkeypatch.setenv("MEMORY_OFFLINE", "true")
     monkeypatch.setenv("MEMORY_MODELS_DIR", f"{home}/models")
-    assert run("model", "fetch", "minilm").returncode == 5
+    assert memory("model", "fetch", "minilm").returncode == 5
     assert not (home / "models" / "minilm").exists()
 
 
 def test_the_users_own_prompt_takes_the_place_of_the_shipped(home: Path) -> None:
     """A broken one stops the run before it begins, and is named; exit 3."""
-    run("init")
+    memory("init")
     own = home / ".config" / "nightly-memory" / "prompts" / "chunk"
     own.mkdir(parents=True)
     (own / "label.md").write_text("no front matter")
-    done = run("synthesize")
+    done = memory("synthesize")
     assert done.returncode == 3
     assert "label.md" in done.stderr

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from pipeline.logs import logs, read, run_log
 from pipeline.records import Event
 from pipeline.results import RunResults
 from pipeline.tables import NightConfig
+from tests import support_command
 
 RUN = "20010203-030000"
 SPENT = {"calls": 3, "prompt_tokens": 100, "cached_tokens": 0, "output_tokens": 20, "seconds": 1.5}
@@ -244,8 +244,7 @@ def test_the_command_shows_the_last_a_named_one_or_all() -> None:
             log.line(text)
 
     def memory(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "pipeline", "logs", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return support_command.memory("logs", *arguments)
 
     assert memory().stdout.rstrip().endswith("the newer")
     assert memory("--last").stdout == memory().stdout

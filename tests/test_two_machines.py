@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +14,7 @@ import pytest
 from pipeline.config import Config, load_config
 from pipeline.errors import EXIT_UNSOUND
 from pipeline.models import Ask
+from tests import support_command
 from tests.support_night import (
     CLAIMS,
     CONVERSATIONS,
@@ -63,8 +63,7 @@ class Machine:
     def memory(self, *arguments: str, code: int = 0) -> str:
         """What the command says."""
         self.enter(self.home)
-        command = [sys.executable, "-m", "pipeline", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = support_command.memory(*arguments)
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 

@@ -27,6 +27,7 @@ from pipeline.results import RunResults
 from pipeline.store import Store
 from pipeline.system import NOT_THERE, Answer
 from tests.doubles import CannedModel, HashEmbedder
+from tests.support_command import memory as command
 from tests.support_health import Systemd
 from tests.support_night import NIGHT, Script, files, make_vault, write_sessions
 
@@ -102,8 +103,8 @@ def test_a_signal_while_the_users_command_is_at_work(vault: Path, number: signal
         _, err = process.communicate(timeout=10)
     assert process.returncode == 0, err
     assert load_config().lock_path.read_text() == ""
-    assert number.name in memory("logs", "--last").stdout
-    assert json.loads(memory("status", "--json").stdout)["last_run"]["status"] == "done"
+    assert number.name in command("logs", "--last").stdout
+    assert json.loads(command("status", "--json").stdout)["last_run"]["status"] == "done"
     again = memory("synthesize")
     assert "nothing new" in again.stdout and "killed" not in again.stderr
 
@@ -153,7 +154,7 @@ def test_a_run_under_nohup_outlives_its_terminal(vault: Path) -> None:
         go.touch()
         process.communicate(timeout=30)
     assert process.returncode == 0
-    assert "ended with 7" in memory("logs", "--last").stdout
+    assert "ended with 7" in command("logs", "--last").stdout
 
 
 # ------------------------------------------------------------------ its words
@@ -200,7 +201,7 @@ def test_nobody_has_to_listen(vault: Path, closed: str, form: list[str]) -> None
         )
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
-    counts = json.loads(memory("status", "--json").stdout)["counts"]
+    counts = json.loads(command("status", "--json").stdout)["counts"]
     assert counts["conversations"] == 4 <= counts["chunks"]  # none is without a chunk
 
 
