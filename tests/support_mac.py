@@ -80,7 +80,8 @@ def _serve(folder: str, mount: str) -> None:
     # the kernel must not remember that a name is not there: it is, under another
     options |= dict.fromkeys(("entry_timeout", "attr_timeout", "negative_timeout"), 0)
     volume = _volume(Path(folder).resolve())
-    mfusepy.FUSE(volume, mount, default_permissions=True, **options)
+    # who may do what is decided where it is done: the kernel need not ask at each part of a path
+    mfusepy.FUSE(volume, mount, **options)
 
 
 def _volume(root: Path) -> Any:

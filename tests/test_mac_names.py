@@ -35,8 +35,8 @@ def mac(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def config(home: Path, mac: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
-    """Transcripts, and an empty vault on the volume."""
-    monkeypatch.setenv("MEMORY_VAULT", str(mac / home.name / "MemoryVault"))
+    """Transcripts, and an empty vault on the volume, which is asked about each folder of a path."""
+    monkeypatch.setenv("MEMORY_VAULT", str(mac / home.name))
     write_sessions(home)
     return make_vault()
 
