@@ -25,3 +25,10 @@ def memory(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
             assert isinstance(ended.code, int)
             code = ended.code
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def printed(*arguments: str, code: int = 0) -> str:
+    """What the command prints for a program or a reader; it must end with this code."""
+    done = memory(*arguments)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from typer.testing import CliRunner
 
-from pipeline.cli import app
 from pipeline.config import Config
 from pipeline.keeping.searching import folded
 from pipeline.store import Store
@@ -55,13 +53,6 @@ def conv_of(config: Config) -> str:
     (conv,) = store.forgetting.containing("dashboard shows", folded)
     store.close()
     return conv
-
-
-def memory(*arguments: str, code: int = 0) -> str:
-    """What the command prints."""
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == code, done.output
-    return done.stdout
 
 
 def owned(config: Config) -> dict[str, bytes]:

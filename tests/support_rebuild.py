@@ -8,9 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pipeline.cli import app
 from pipeline.config import Config
 from pipeline.history import History
 from pipeline.review.deciding import accept, find, reject
@@ -65,13 +63,6 @@ def assert_silent(config: Config, *, at: timedelta) -> Night:
     assert files(config.vault) == before
     assert History(config.vault).head() == head
     return night
-
-
-def memory(*arguments: str) -> str:
-    """What the command prints."""
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
 
 
 @pytest.fixture

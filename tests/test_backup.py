@@ -10,10 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from pipeline import sqlite
-from pipeline.cli import app
 from pipeline.config import Config, config_path, load_config
 from pipeline.errors import ConfigFault, StoreFault
 from pipeline.history import History
@@ -21,6 +19,7 @@ from pipeline.keeping import backing_up
 from pipeline.keeping.backing_up import backup, digest_of, known_backups
 from pipeline.keeping.putting_back import restore
 from pipeline.store import Store
+from tests.support_command import printed as memory
 from tests.support_night import NIGHT, files, make_vault, run_night, write_sessions
 from tests.support_rebuild import DAY, assert_silent, contents
 
@@ -45,13 +44,6 @@ def config(home: Path) -> Config:
     (config.vault / ".obsidian").mkdir()
     (config.vault / ".obsidian" / "workspace.json").write_text("{}")
     return config
-
-
-def memory(*arguments: str) -> str:
-    """What the command prints."""
-    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
 
 
 def git(vault: Path, *arguments: str) -> str:

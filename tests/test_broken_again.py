@@ -16,8 +16,9 @@ from pipeline.history import History
 from pipeline.lock import one_run
 from pipeline.review.deciding import accept, find, reject
 from pipeline.review.undoing import undo
+from tests.support_command import memory
 from tests.support_night import Script, files, run_night
-from tests.test_review import FIRST, NEXT, article, decide, held, memory, pages, script
+from tests.test_review import FIRST, NEXT, article, decide, held, pages, script
 
 __all__ = ["held"]
 DAY = timedelta(days=1)

@@ -21,6 +21,7 @@ from pipeline.review.deciding import accept, find, reject
 from pipeline.review.undoing import undo
 from pipeline.store.ledger import Ledger
 from pipeline.vault import Vault
+from tests.support_command import memory
 from tests.support_night import NIGHT, Script, files, run_night, write_session
 from tests.test_review import (
     NEW,
@@ -29,7 +30,6 @@ from tests.test_review import (
     article,
     decide,
     held,
-    memory,
     pages,
     script,
 )

@@ -23,6 +23,7 @@ from pipeline.records import Draft
 from pipeline.store import Store
 from pipeline.store.buckets import Buckets
 from pipeline.store.ledger import Folding
+from tests import support_command
 from tests.support_night import (
     NIGHT,
     Script,
@@ -74,11 +75,7 @@ def script(**claims: str) -> Script:
 
 def memory(*arguments: str, code: int = 0) -> str:
     """What the command prints."""
-    done = CliRunner().invoke(app, ["buckets", *arguments])
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == code, done.output
-    return done.stdout
+    return support_command.printed("buckets", *arguments, code=code)
 
 
 def listed() -> dict[str, dict[str, Any]]:

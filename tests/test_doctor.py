@@ -25,6 +25,7 @@ from pipeline.errors import BusyFault, ConfigFault
 from pipeline.lock import one_run
 from pipeline.vault import Vault
 from tests import support_broken as broken
+from tests import support_command
 from tests.support_health import NOW, Healthy, healthy, kept, wrong
 from tests.support_night import NIGHT
 
@@ -172,7 +173,7 @@ def test_folders_that_no_run_has_needed_are_not_missed(home: Path) -> None:
     """After `memory init`, and after a night without transcripts, there is nothing to mend."""
     assert not list(home.rglob("*.jsonl"))
     for command in ("init", "synthesize"):
-        subprocess.run([sys.executable, "-m", "pipeline", command], check=True, capture_output=True)
+        assert support_command.memory(command).returncode == 0
         with Machine(load_config()) as machine:
             assert places.folders(machine).level is Level.OK
 
@@ -329,12 +330,7 @@ def test_what_was_forgotten_is_not_missed_in_the_ledger(healthy: Healthy) -> Non
     """The ledger outlives what the user had forgotten; only the citations are told."""
     archive = Archive(healthy.config.archive_dir)
     (conv, *_) = archive.convs()
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "forget", f"conv:{conv}", "--yes"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = support_command.memory("forget", f"conv:{conv}", "--yes")
     assert conv not in archive.convs(), done.stderr
     assert wrong(healthy.examine()) == {"D51": WARN}
 
@@ -368,13 +364,8 @@ def test_the_users_own_model_is_looked_at_too(healthy: Healthy, tmp_path: Path) 
 
 
 def memory(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "pipeline", "doctor", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """The doctor's command."""
+    return support_command.memory("doctor", *arguments)
 
 
 def test_a_broken_configuration_is_the_only_finding(home: Path) -> None:

@@ -24,12 +24,12 @@ from pipeline.store import Store
 from pipeline.store.forgetting import Forgetting
 from pipeline.store.journal import Journal
 from pipeline.store.ledger import Folding
+from tests.support_command import printed as memory
 from tests.support_forget import (
     WORDS,
     assert_nowhere,
     config,
     conv_of,
-    memory,
     own_temporary_folder,
     owned,
 )

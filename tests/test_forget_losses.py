@@ -23,11 +23,11 @@ from pipeline.models import Ask
 from pipeline.records import Change
 from pipeline.store import Store
 from pipeline.store.journal import journal_files
+from tests.support_command import printed as memory
 from tests.support_forget import (
     assert_nowhere,
     config,
     conv_of,
-    memory,
     own_temporary_folder,
     owned,
 )

@@ -18,7 +18,7 @@ from pipeline.keeping.asides import BEFORE
 from pipeline.keeping.backing_up import backup
 from pipeline.keeping.putting_back import restore
 from pipeline.repository import repository
-from tests.support_forget import memory
+from tests.support_command import printed as memory
 from tests.support_night import files, make_vault, run_night, write_sessions
 from tests.test_night import without_run
 

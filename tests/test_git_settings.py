@@ -15,7 +15,7 @@ from pipeline.config import Config, load_config
 from pipeline.history import History
 from pipeline.keeping.backing_up import backup
 from pipeline.keeping.putting_back import restore
-from tests.support_forget import memory
+from tests.support_command import printed as memory
 from tests.support_night import NIGHT, files, make_vault, run_night, write_sessions
 from tests.test_git_elsewhere import git
 from tests.test_night import MORROW, NEWS, add_news, with_news

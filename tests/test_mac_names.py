@@ -11,7 +11,8 @@ import pytest
 
 from pipeline.config import Config
 from pipeline.spelling import spelt
-from tests.support_forget import conv_of, memory
+from tests.support_command import printed as memory
+from tests.support_forget import conv_of
 from tests.support_mac import composed, decomposed, volume
 from tests.support_night import Script, files, make_vault, run_night, write_sessions
 from tests.test_git_elsewhere import git

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.config import Config
 from pipeline.history import History
-from tests.support_forget import memory
+from tests.support_command import printed as memory
 from tests.support_night import files, make_vault, run_night, write_sessions
 from tests.support_ownership import (
     LAST,

@@ -23,6 +23,7 @@ from pipeline.review.deciding import accept, find
 from pipeline.store import Store
 from pipeline.store.journal import Journal, frames, journal_files
 from pipeline.store.restoring import Restoring
+from tests.support_command import printed as memory
 from tests.support_night import (
     NIGHT,
     files,
@@ -31,7 +32,7 @@ from tests.support_night import (
     write_session,
     write_sessions,
 )
-from tests.support_rebuild import DAY, assert_silent, config, contents, lived_in, lose, memory
+from tests.support_rebuild import DAY, assert_silent, config, contents, lived_in, lose
 from tests.test_night import CHILD, KILL_AT, ledger, stripped
 from tests.test_review import NEXT, SECOND, article, decide, script
 

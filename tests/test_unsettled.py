@@ -12,6 +12,7 @@ import pytest
 from pipeline.config import Config
 from pipeline.models import Ask
 from pipeline.unsettled import conflict, contradiction
+from tests.support_command import memory
 from tests.support_night import make_vault, run_night, write_sessions
 from tests.support_ownership import (
     LAST,
@@ -26,7 +27,7 @@ from tests.support_ownership import (
     say,
     text,
 )
-from tests.test_review import NEXT, article, held, memory, script
+from tests.test_review import NEXT, article, held, script
 
 __all__ = ["held"]  # a fixture
 

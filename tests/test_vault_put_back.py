@@ -6,10 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pipeline.cli import app
 from pipeline.config import Config
+from tests import support_command
 from tests.support_night import NIGHT, files, make_vault, run_night, write_session, write_sessions
 from tests.test_broken_undo import NEWS, NEXT, lantern, script, second
 from tests.test_rewritten_history import git
@@ -32,9 +31,7 @@ def config(home: Path) -> Config:
 
 def memory(*arguments: str) -> str:
     """What the command says; it must succeed."""
-    done = CliRunner().invoke(app, list(arguments))
-    assert done.exit_code == 0, done.output
-    return " ".join(done.output.split())
+    return " ".join(support_command.printed(*arguments).split())
 
 
 def changelog(config: Config) -> str:
