@@ -357,3 +357,21 @@ def test_two_entries_on_one_talk_page_survive_a_kill_between_them(config: Config
     talk = (config.vault / "Talk" / "Lantern project.md").read_text()
     assert "The first entry." in talk
     assert "The second entry." in talk
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_what_stands_in_the_way_is_said(home: Path, config: Config, by_hand: bool) -> None:
+    """A later night can be taken back first; what the user changed is for their own hand."""
+    run = History(config.vault).log()[0].trailers["Run"]
+    second(home)
+    run_night(config, script(), at=NEXT)
+    page = lantern(config)
+    if by_hand:
+        text = page.read_text("utf-8")
+        page.write_text(text.replace("keeps sessions for 45 days", "keeps them for 45 days"))
+    _, found = decide(config, lambda r: undo(run, "", r))
+    (reason,) = (one.reason for one in found if one.path.endswith(page.name))
+    assert ("take that back first" in reason, "you changed" in reason) == (not by_hand, by_hand)
+    decide(config, lambda r: undo("", "", r))
+    decide(config, lambda r: undo(run, "", r))
+    assert page.exists() == by_hand

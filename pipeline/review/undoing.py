@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -192,20 +192,16 @@ def _undo_page(
     text: str | None = current
     for write in writes:
         sha = write.commit.sha
-        after = _ended_as(current, press.history.show(sha, path))
-        before = _ended_as(current, press.history.show(press.history.before(sha), path))
+        before, after = _sides(write, current, press.history)
         if holds_more(write.commit.trailers, before, after):
             more = (
                 f"its commit {sha[:10]} holds more than the run wrote, or less: change it by hand"
             )
             return Undone(path, "kept", more)
-        if text == after:
-            text = before
-        elif (text := without(text or "", after or "", before or "")) is None:
-            newest = next((w.commit for w in every if w.path == path), write.commit)
-            if newest.trailers["Run"] != run:
-                return Undone(path, "kept", "a later night wrote there too: take that back first")
-            return Undone(path, "kept", "you changed what the run wrote there")
+        try:
+            text = _without([(before, after)], text)
+        except _Changed:
+            return Undone(path, "kept", _obstacle(write, current, every, press.history))
     if text is not None and (lost := _undefined(parse(text)) - _undefined(parse(current))):
         reason = f"a later night cites the same source ([^{min(lost)}]): take that back first"
         return Undone(path, "kept", reason)
@@ -223,6 +219,44 @@ def _undo_page(
     except ChangedUnderneath as error:
         return Undone(path, "kept", str(error))
     return Undone(path, "deleted" if text is None else "restored")
+
+
+class _Changed(Exception):
+    """The very sentences were changed since."""
+
+
+def _without(written: Iterable[tuple[str | None, str | None]], text: str | None) -> str | None:
+    """The text without what led to each `after` from its `before`; None is no page.
+
+    Raises _Changed.
+    """
+    for before, after in written:
+        if text == after:
+            text = before
+        elif (text := without(text or "", after or "", before or "")) is None:
+            raise _Changed
+    return text
+
+
+def _obstacle(write: _Write, current: str, every: Sequence[_Write], history: History) -> str:
+    """Why a write cannot be taken back: for what a later night wrote, or for what the user did."""
+    of_page = (other for other in every if other.path == write.path)
+    since = list(takewhile(lambda other: other.commit.sha != write.commit.sha, of_page))
+    run = write.commit.trailers["Run"]
+    if all(other.commit.trailers["Run"] == run for other in since):
+        return "you changed what the run wrote there"
+    try:
+        _without((_sides(other, current, history) for other in (*since, write)), current)
+    except _Changed:
+        return "you changed what the run or a later night wrote there: change it by hand"
+    return "a later night wrote there too: take that back first"
+
+
+def _sides(write: _Write, page: str, history: History) -> tuple[str | None, str | None]:
+    """The page before a write and after it, with the line ends of the page as it is now."""
+    sha = write.commit.sha
+    before = history.show(history.before(sha), write.path)
+    return _ended_as(page, before), _ended_as(page, history.show(sha, write.path))
 
 
 def _ended_as(page: str, text: str | None) -> str | None:
