@@ -17,7 +17,10 @@ from pipeline.markdown import Page, parse
 from pipeline.store import Store
 from pipeline.vault import Vault
 
-CURE = "`memory retry --lost` has it folded again; or check out the branch that has it"
+CURE = (
+    "`memory retry --lost` has it folded again, also what you had deleted or reworded of it; "
+    "or check out the branch that has it"
+)
 _NAMED = 3
 
 
