@@ -248,3 +248,13 @@ def test_edits_are_left_uncommitted_when_the_user_wants_that(home: Path, config:
     assert NEWS in text(config) and THEIRS in text(config)
     assert authors(config, THEIRS) == {"Rosa"}
     assert_settled(config, script, at=LAST + timedelta(days=1))
+
+
+def test_a_page_dated_in_the_future_takes_news(home: Path, config: Config) -> None:
+    """Its date stays, of whatever clock or slip: it never goes back."""
+    edit(page(config), "updated: 2026-11-28", "updated: 2099-01-01")
+    say(home, NEWS)
+    run_night(config, knowing(NEWS), at=MORROW)
+    assert NEWS in standing(config)
+    assert "\nupdated: 2099-01-01\n" in text(config)
+    assert_settled(config, knowing(NEWS))

@@ -299,13 +299,14 @@ def test_a_file_without_frontmatter_stays_without() -> None:
         ("updated: 2026-11-01", f"updated: {TODAY}"),
         ("updated:   '2026-11-01'   # nightly", f"updated: {TODAY}   # nightly"),
         ("updated:", f"updated: {TODAY}"),
+        ("updated: 2099-01-01  # typed", "updated: 2099-01-01  # typed"),
         ("updated:\n  by: me", "updated:\n  by: me"),
         ("last updated: never", "last updated: never"),
         ("  updated: nested", "  updated: nested"),
     ],
 )
 def test_only_the_date_in_the_frontmatter_changes(line: str, dated: str) -> None:
-    """`updated:` gets today's date, where it is a plain value; every other byte stays."""
+    """`updated:` gets today's date, where it is a plain value and no later one; no other byte."""
     before = f"---\nx: '1'\n{line}\ny: [ a,b ]\n---\n# T\n"
     after = applied(before, AppendSentences("", (said("New."),)))
     assert after.startswith(f"---\nx: '1'\n{dated}\ny: [ a,b ]\n---\n# T\n")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+from datetime import date
 
 from pipeline.markdown import parse
 from pipeline.prose import flat, plain
@@ -18,7 +20,8 @@ from pipeline.surgery.operation import operate
 __all__ = ["apply"]
 
 _UPDATED = re.compile(
-    r"(?<=[\r\n])updated:[ \t]*[^\r\n#]*?(?P<comment>[ \t]+#[^\r\n]*)?(?=(?:\r\n|\r|\n)(?![ \t]))"
+    r"(?<=[\r\n])updated:[ \t]*(?P<day>[^\r\n#]*?)(?P<comment>[ \t]+#[^\r\n]*)?"
+    r"(?=(?:\r\n|\r|\n)(?![ \t]))"
 )
 _BARE_SCALAR = re.compile(r"[^\W\d_][\w.,()/+ -]*")
 _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -27,7 +30,8 @@ _YAML_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y",
 def apply(before: str | None, draft: Draft, *, today: str, paragraph_sentences: int) -> str:
     """The article's text with all edits of the draft made; `before` None makes a new article.
 
-    today: ISO date for `updated:`. paragraph_sentences: a paragraph of ours grows to this many.
+    today: ISO date for `updated:`, which never goes back. paragraph_sentences: a paragraph of ours
+    grows to this many.
     The very same text comes back when the edits change nothing. Raises VaultFault when the draft
     addresses what is not there, or a section that holds no prose, when two edits want one sentence
     elsewhere, or when taking a sentence away would change what its neighbours mean.
@@ -37,8 +41,15 @@ def apply(before: str | None, draft: Draft, *, today: str, paragraph_sentences: 
     if after == page.text:
         return after
     head = page.frontmatter
-    dated = _UPDATED.sub(lambda found: f"updated: {today}{found['comment'] or ''}", head, count=1)
-    return dated + after[len(head) :]
+    return _UPDATED.sub(lambda found: _dated(found, today), head, count=1) + after[len(head) :]
+
+
+def _dated(found: re.Match[str], today: str) -> str:
+    """The line that dates the page. A day still to come stays: clocks are put back, and zones."""
+    with suppress(ValueError):
+        if date.fromisoformat(found["day"]) > date.fromisoformat(today):
+            return found[0]
+    return f"updated: {today}{found['comment'] or ''}"
 
 
 def _skeleton(title: str, today: str) -> str:
