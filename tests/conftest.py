@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer.main
 import typer.testing
+from hypothesis import settings
 
 from pipeline.models import blas, fetch
 from pipeline.models.minilm import MiniLM
@@ -18,6 +19,10 @@ from pipeline.models.mlx import MlxModel
 
 # Before any test module imports mlx, after which it would be too late.
 blas.load()
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("any machine", settings.default, deadline=None)
+settings.load_profile("any machine")
 
 # Read at import, before any test's own HOME is in place: weights are shared by all tests and runs.
 _MODELS_DIR = Path(

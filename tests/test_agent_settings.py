@@ -102,7 +102,7 @@ groups = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(st.sampled_from([*EVENTS, "Notification"]), groups, max_size=4),
     st.sampled_from([None, 2, "\t"]),
@@ -158,7 +158,7 @@ plain = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.dictionaries(st.text(max_size=6).filter(lambda name: name != "hooks"), plain, max_size=4),
     st.sampled_from([None, 2, 4, "\t"]),

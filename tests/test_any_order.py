@@ -309,7 +309,6 @@ def _present(page: Path) -> str:
 
 @settings(
     max_examples=8,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(_steps, min_size=6, max_size=14))

@@ -169,7 +169,6 @@ class World:
 
 @settings(
     max_examples=12,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(_steps, min_size=2, max_size=6))

@@ -173,7 +173,7 @@ EDITS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(edits=EDITS)
 def test_whatever_the_user_does_the_catalog_is_as_from_nothing(
     edits: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory

@@ -62,7 +62,7 @@ _OTHER = st.sampled_from(
 _PAGE = st.lists(st.one_of(_PARAGRAPH, _OTHER), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_PAGE, st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_a_page_loses_only_what_rests_on_the_forgotten(
     parts: list[str | list[tuple[tuple[str, ...], bool]]], nl: str, history: bool

@@ -171,7 +171,7 @@ class Growth:
         assert {one.chunk.id for one in store.buckets.placed("Garden") if one.held} == {*self.held}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(DAY, min_size=2, max_size=5))
 def test_whatever_happens_to_a_conversation_nothing_folds_twice(
     days: list[tuple[list[tuple[str, int, int]], int, str, int]],

@@ -389,7 +389,7 @@ def test_a_project_without_a_store_is_left_alone(tmp_path: Path, home: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.binary(max_size=200) | st.text(max_size=80).map(lambda text: text.encode()))
 def test_any_bytes_are_an_object_or_refused(given: bytes) -> None:
     """No other fault than the one that the log tells of."""

@@ -238,9 +238,7 @@ def test_no_observation_makes_a_heading(project: Project) -> None:
     assert headings == ["# Memory of garden", "## Where the work stands", "## Lately"]
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(("🌱", "畑", "<system>", "a", "\u200b", "é", "1", "\n")), st.integers(1, 2000)
 )

@@ -400,9 +400,7 @@ ENTRIES = [said("user" if n % 2 == 0 else "assistant", n, f"turn number {n}") fo
 
 
 @given(data=st.data())
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_transcripts_lose_no_sound_message(build: Build, data: st.DataObject) -> None:
     """Lines torn, doubled, corrupted, swapped: each line still whole is there once."""
     lines = [json.dumps(entry) for entry in ENTRIES]

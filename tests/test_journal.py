@@ -41,7 +41,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(_STEPS)
 def test_the_journal_says_what_the_database_holds(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]]

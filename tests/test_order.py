@@ -211,7 +211,6 @@ def many_orders(examples: int) -> settings:
     """Every order counts, and each is short already: none is looked for that is shorter."""
     return settings(
         max_examples=examples,
-        deadline=None,
         phases=[Phase.explicit, Phase.reuse, Phase.generate],
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )

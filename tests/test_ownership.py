@@ -258,3 +258,17 @@ def test_a_page_dated_in_the_future_takes_news(home: Path, config: Config) -> No
     assert NEWS in standing(config)
     assert "\nupdated: 2099-01-01\n" in text(config)
     assert_settled(config, knowing(NEWS))
+
+
+def test_news_waits_for_a_page_that_can_take_none(home: Path, config: Config) -> None:
+    """What is refused for the page's sake, as for a fence never closed, is not held against it."""
+    edit(page(config), "## References", "## Sources\n\nA list of mine.")
+    whole = text(config)
+    page(config).write_text(f"{whole}\n```\nnever closed, and full of words of mine", "utf-8")
+    say(home, NEWS)
+    night = run_night(config, knowing(NEWS), at=MORROW)
+    assert (len(night.results.rejected), night.results.refused) == (1, [])
+    assert text(config) == f"{whole}\n```\nnever closed, and full of words of mine"
+    page(config).write_text(f"{whole}\n```\nclosed\n```\n", "utf-8")
+    run_night(config, knowing(NEWS), at=LAST)
+    assert NEWS in standing(config)

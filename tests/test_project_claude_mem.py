@@ -208,7 +208,7 @@ _ODD = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.booleans(), st.data())
 def test_whatever_stands_in_its_columns_is_taken_in_once(
     tmp_path_factory: pytest.TempPathFactory, new: bool, data: st.DataObject

@@ -124,9 +124,7 @@ def test_forms(project: Project) -> None:
     assert json.loads(project.call("context", "--format", "json")[1]) == project.ask("context")
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(60, 3000),
     st.lists(st.text(min_size=1, max_size=400).map(lambda text: f"t {text}"), max_size=8),

@@ -108,7 +108,7 @@ def test_relevance_can_outweigh_age(store: ProjectStore) -> None:
     assert _find(store, "parser", limit=3)[0] == "Parser drops the last line"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(max_size=60) | st.text("\"*():^-+ANDORNOT {}\\'.a", max_size=40))
 def test_any_string_is_a_safe_query(query: str) -> None:
     """Nothing a person types is FTS5's own syntax; quotes in what is searched stay quotes."""

@@ -82,9 +82,7 @@ _OBSERVED = st.builds(
 )  # fmt: skip
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_OBSERVED, max_size=6), st.lists(_TEXT, max_size=4), st.booleans())
 def test_any_store_comes_back_the_same(
     tmp_path_factory: pytest.TempPathFactory,

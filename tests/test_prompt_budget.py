@@ -159,7 +159,7 @@ def test_the_mark_is_not_copied(end: str) -> None:
 # ------------------------------------------------------------------ fitting
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.data(), name=st.sampled_from(NAMES), spare=st.integers(200, 2000))
 def test_whatever_is_put_in_the_prompt_fits(data: st.DataObject, name: str, spare: int) -> None:
     """Its instructions are whole, and an input is touched only when the less useful are gone."""

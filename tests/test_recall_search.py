@@ -233,7 +233,7 @@ def test_as_many_are_told_as_are_asked_for(config: Config) -> None:
 # ------------------------------------------------------------------ any string, any state
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.text(), st.text(alphabet='"*()^:-+\0 ANDORNEAR漢字かなع😀\ud800', max_size=60)))
 def test_any_string_is_a_query(config: Config, query: str) -> None:
     """Quotes, operators, NUL, lone surrogates, other scripts: found or not, it never fails."""

@@ -45,7 +45,7 @@ def at(turns: list[Turn], gap: int) -> dict[str, float]:
     return dict(zip(CUES, cues(turns, vectors)[gap], strict=True))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(TURNS, st.booleans())
 def test_every_turn_is_in_exactly_one_segment(turns: list[Turn], meant: bool) -> None:
     """Whatever is said: contiguous, complete, none too long, none over the window."""

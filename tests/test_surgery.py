@@ -312,6 +312,21 @@ def test_only_the_date_in_the_frontmatter_changes(line: str, dated: str) -> None
     assert after.startswith(f"---\nx: '1'\n{dated}\ny: [ a,b ]\n---\n# T\n")
 
 
+@pytest.mark.parametrize("heading", ["## Quellen\n\n", "## [[Books]] and sources ##\n\n"])
+def test_definitions_stay_together_whatever_their_heading(heading: str) -> None:
+    """The user may have renamed References: none is made beside it."""
+    before = f"# T\n\nA.[^1]\n\n## Facts\n\nB.[^1]\n\n{heading}{note(1, 0)}"
+    after = applied(before, AppendSentences("Facts", (said("New.", cite(1)),)))
+    assert after == before.replace("B.[^1]", "B.[^1] New.[^2]") + note(2, 1)
+
+
+def test_a_new_section_goes_before_references_of_another_name() -> None:
+    """They close the article in any language; so do notes of the user's own among ours."""
+    notes = f"## Quellen\n\n{note(1, 0)}[^knuth]: a book\n"
+    after = applied(f"# T\n\nA.[^1]\n\n{notes}", AppendSentences("Facts", (said("New."),)))
+    assert after == f"# T\n\nA.[^1]\n\n## Facts\n\nNew.[^1]\n\n{notes}"
+
+
 def test_nothing_is_appended_into_an_open_fence() -> None:
     """What the user left open at the end would swallow our text: ours goes before it."""
     for tail in ("```\nx = a[^9]\n", "<!-- todo\n\n## References\n", "~~~~\n"):

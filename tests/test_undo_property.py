@@ -25,7 +25,6 @@ from tests.support_pages import drafts, pages
 _NUMBERS = count(1)  # each example has a page and a run of its own, in the one vault
 _FEW = settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

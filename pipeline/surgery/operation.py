@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from pipeline.errors import VaultFault
-from pipeline.footnotes import Notes, citations
+from pipeline.footnotes import Notes, citations, parse_citation
 from pipeline.links import mention, wikilinks
 from pipeline.markdown import HISTORY, REFERENCES, SEE_ALSO, Block, Kind, Page
 from pipeline.prose import flat, plain
@@ -54,6 +54,8 @@ class _Surgery:
         self._cited = citations(page)
         self._patients = admit(page, self._notes, draft.edits)
         self._vacated = vacated(page, self._patients)
+        definitions = (block for block in page.blocks if block.kind is Kind.DEFINITION)
+        self._ours = [block for block in definitions if parse_citation(block.raw)]
         self._splices: list[Splice] = []
 
     def perform(self) -> str:
@@ -83,7 +85,7 @@ class _Surgery:
         history = [f"- {edit.date}: {self._render(edit.sentence)}" for edit in older] + moved
         self._append_lines(HISTORY, history, Kind.LIST)
         self._append_lines(SEE_ALSO, self._new_links(see_also), Kind.LIST)
-        self._append_lines(REFERENCES, self._notes.added, Kind.DEFINITION)
+        self._define(self._notes.added)
         after = spliced(self._page, self._splices)
         check(self._page, after, self._patients, self._splices)
         return after
@@ -187,6 +189,13 @@ class _Surgery:
         tight = last is not None and last.kind is kind
         self._put_after(last or heading, text, LAST + _CLOSING.index(section), tight=tight)
 
+    def _define(self, lines: Sequence[str]) -> None:
+        """Under References, or below our other definitions where the user has renamed it."""
+        if lines and self._page.heading(REFERENCES) is None and self._renamed_references():
+            self._put_after(self._ours[-1], self._newline.join(lines), LAST, tight=True)
+        else:
+            self._append_lines(REFERENCES, lines, Kind.DEFINITION)
+
     def _last(self, section: str) -> Block | None:
         """The last block of a section's own prose that will still be there."""
         body = self._page.body(section)
@@ -206,11 +215,20 @@ class _Surgery:
     def _closing(self, first: int) -> int:
         """Offset of the earliest closing section from `first` on in their order, else the end."""
         headings = [self._page.heading(name) for name in _CLOSING[first:]]
+        headings.append(self._renamed_references())
         starts = [heading.start for heading in headings if heading is not None]
         last = last_solid(self._page.blocks)
         if last is not None and last.open:
             starts.append(last.start)
         return min(starts, default=len(self._page.text))
+
+    def _renamed_references(self) -> Block | None:
+        """The heading of a section of ours with definitions alone, in whatever language."""
+        section = self._ours[-1].section if self._ours else ""
+        body = [b for b in self._page.body(section) if not b.open]
+        if any(b.kind not in (Kind.DEFINITION, Kind.BLANK) for b in body):
+            return None
+        return self._page.heading(section) if section else None
 
     # -------------------------------------------------------------- rendering
 

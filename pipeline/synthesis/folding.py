@@ -36,6 +36,7 @@ from pipeline.synthesis.renames import copies
 from pipeline.text import words
 
 LEAD = ""
+_PROBE = "What is refused of this sentence too is refused for the page."
 _OBJECTIONS, _OBJECTION_LENGTH = 3, 300  # of the user's reasons so many, and so long, are shown
 
 
@@ -119,7 +120,9 @@ def fold(bucket: Bucket, chunks: Sequence[Chunk], desk: Desk) -> Folded:
     if found.verdict.refused:
         # one claim that does not hold must not keep the others out
         whole = len(plan.edits) + len(plan.added)
-        of_the_page = frozenset(drafted([]).verdict.refused)
+        probe = CitedSentence(_PROBE, evidenced[0].citations)
+        probes = ([], *([AppendSentences(name, (probe,))] for name in {LEAD, *passages}))
+        of_the_page = frozenset(why for edits in probes for why in drafted(edits).verdict.refused)
         unfit = _sift(plan, page, lambda edits: _own(drafted(edits), of_the_page))
         if not plan.edits and not plan.added:
             return Folded(
@@ -185,7 +188,7 @@ def _as_claimed(plan: Plan, page: Page | None, desk: Desk) -> list[AppendSentenc
 
 
 def _own(found: _Drafted, of_the_page: frozenset[str]) -> _Drafted:
-    """What is refused for its own sake, not for the title or the place of the article."""
+    """What is refused for its own sake, not for the article's: those claims can wait for it."""
     own = tuple(reason for reason in found.verdict.refused if reason not in of_the_page)
     return replace(found, verdict=replace(found.verdict, refused=own))
 
