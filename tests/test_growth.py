@@ -14,6 +14,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.identity import chunk_id
 from pipeline.records import ALWAYS, Assignment, Bucket, Chunk, Draft
 from pipeline.stages import chunk
 from pipeline.store.ledger import Folding
@@ -80,21 +81,25 @@ class Growth:
         role = "assistant" if minute % 2 else "user"
         return said(role, minute, f"{role} says of {subject} what number {minute} is.")
 
-    def night(self, share: int) -> None:
-        """Read and cut, then fold the first chunks of each conversation: `share` of 30."""
+    def read(self) -> None:
+        """Every session, into the store."""
         for number, entries in enumerate(self.sessions):
             # a copy is read before what it was copied from, now and then
             name = f"{number * 5 % 31:08x}-5b6d-4e7f-8a9b-0c1d2e3f4a5b"
             own = [{**entry, "sessionId": name} for entry in entries]
             self.house.touch(write_lines(self.house.claude / "p" / f"{name}.jsonl", own), age=40)
         self.house.night()
+
+    def night(self, share: int) -> None:
+        """Read and cut, then fold the first chunks of each conversation: `share` of 30."""
+        self.read()
         self.cut()
         chunks = self.house.desk.store.chunks
         for conv in self.convs():
             there = chunks.of(conv)
             for one in there[: len(there) * share // 30]:
                 if one.id not in self.folded | self.held:
-                    self.fold(one)
+                    self.enter(one.id, self.ids(one))
 
     def cut(self) -> int:
         """Chunk what is due; returns how often the model was asked."""
@@ -117,13 +122,12 @@ class Growth:
         store = self.house.desk.store.conversations
         return tuple(m.message_id for m in store.messages(one.conv, one.first, one.last))
 
-    def fold(self, one: Chunk) -> None:
-        """Enter a chunk in the ledger, once."""
-        store = self.house.desk.store
-        store.ledger.record(
-            "Garden", [one.id], run="r", article="a", commit="c", outcome="folded", at=FOLDED_AT
+    def enter(self, name: str, messages: tuple[str, ...]) -> None:
+        """Enter a chunk in the ledger, be it cut here or not."""
+        self.house.desk.store.ledger.record(
+            "Garden", [name], run="r", article="a", commit="c", outcome="folded", at=FOLDED_AT
         )
-        self.folded[one.id] = self.ids(one)
+        self.folded[name] = messages
 
     def waiting(self) -> list[Chunk]:
         """The chunks that nothing was made of and nobody decided about."""
@@ -193,6 +197,29 @@ def test_whatever_happens_to_a_conversation_nothing_folds_twice(
                 growth.decide(decision, number)
             growth.house.night()
             assert growth.cut() == 0
+            growth.check()
+        finally:
+            store.close()
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=5))
+def test_what_was_folded_elsewhere_is_cut_as_it_was_there(spans: list[tuple[int, int]]) -> None:
+    """Whatever lies between, each message is in exactly one chunk. spans: messages left, taken."""
+    with tempfile.TemporaryDirectory() as root:
+        growth = Growth(new_house(Path(root)))
+        store = growth.house.desk.store
+        try:
+            store.buckets.save(Bucket("Garden"), FOLDED_AT)
+            for _ in range(3):
+                growth.happens("grow", 0, 9)
+            growth.read()
+            ids = [m.message_id for m in store.conversations.messages(growth.convs()[0])]
+            for left, taken in spans:
+                span, ids = tuple(ids[left : left + taken]), ids[left + taken :]
+                if span:
+                    growth.enter(chunk_id(span), span)
+            growth.cut()
             growth.check()
         finally:
             store.close()

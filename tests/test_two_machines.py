@@ -288,3 +288,35 @@ def test_what_the_other_machine_folded_is_not_promised_here(
     laptop.git("reset", "--quiet", "--hard", ":/^init")
     told = laptop.memory("retry", "--lost")
     assert "'Lantern project' (once)" in told and "Harbor" not in told
+
+
+def test_a_conversation_that_went_on_is_cut_as_the_other_machine_cut_it(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Folded in two nights there, read here as a whole: what was struck is not said otherwise."""
+    laptop, desktop = machines
+    said = [("user", text) for text in ("Some notes on the work of today.", NEWS, MORE)]
+    session = "3b1f0c2a-7d6e-4f50-9a1b-2c3d4e5f6a7b"
+    start = NIGHT + timedelta(hours=5)
+    for day, count in ((1, 2), (2, 3)):
+        write_session(laptop.home, "claude-code", session, start, said[:count])
+        run_night(laptop.config, knowing(), at=NIGHT + timedelta(days=day))
+    page = laptop.config.vault / "articles" / LANTERN
+    struck, count = re.subn(re.escape(NEWS) + r"\[\^\d+\] ", "", page.read_text("utf-8"))
+    assert count == 1
+    page.write_text(struck, "utf-8")
+    laptop.git("commit", "-qam", "not wanted")
+    laptop.git("push", "--quiet")
+    desktop.git("pull", "--quiet")
+    page = desktop.config.vault / "articles" / LANTERN
+    folded = page.read_bytes()
+    assert MORE.encode() in folded
+    write_session(desktop.home, "claude-code", session, start, said)
+    otherwise = {NEWS: [("On the host beryl a backup of Lantern is made at 04:15.", "fact")]}
+    run_night(desktop.config, Script(claims=otherwise), at=NIGHT + timedelta(days=3))
+    assert page.read_bytes() == folded
+    # and what is said in it from now on is news
+    last = "The Lantern alarm rings on the phone of whoever is on duty."
+    write_session(desktop.home, "claude-code", session, start, [*said, ("user", last)])
+    run_night(desktop.config, Script(claims={last: [(last, "fact")]}), at=NIGHT + timedelta(days=4))
+    assert last.encode() in page.read_bytes()

@@ -1,13 +1,14 @@
 """Conversation → chunks: contiguous runs of messages on one topic, each message in exactly one.
 
 What was folded is frozen, and so is what the user put under a topic or a held draft is made of: a
-grown conversation is only cut after the last such chunk. A chunk is named by the messages it spans,
+grown conversation is only cut after the last such chunk. What another machine folded is cut as it
+was there, lest it be folded once more. A chunk is named by the messages it spans,
 so an unchanged span keeps its row and is not asked about again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.gates import dangers
@@ -50,9 +51,10 @@ def work(jobs: Sequence[Conversation], desk: Desk) -> list[Result]:
     """Cut each conversation, then ask about all new spans in one batch: keep it? what label?"""
     drafts: list[tuple[Chunk, Sequence[Message]]] = []
     chunks: dict[str, list[Chunk]] = {}
+    elsewhere = desk.store.chunks.cut_elsewhere()
     for conversation in jobs:
         chunks[conversation.conv] = []
-        for chunk, messages in _cut(conversation, desk):
+        for chunk, messages in _cut(conversation, elsewhere, desk):
             known = desk.store.chunks.get(chunk.id)
             if known is None:
                 drafts.append((chunk, messages))
@@ -77,32 +79,57 @@ def keep(result: Result, desk: Desk) -> Outcome:
     return Done({"chunks": len(fresh), "dropped": sum(not chunk.keep for chunk in fresh)})
 
 
-def _cut(conversation: Conversation, desk: Desk) -> list[tuple[Chunk, Sequence[Message]]]:
+def _cut(
+    conversation: Conversation, elsewhere: Collection[str], desk: Desk
+) -> list[tuple[Chunk, Sequence[Message]]]:
     frozen = desk.store.chunks.frozen(conversation.conv)
     start = frozen[-1].last + 1 if frozen else 0
     messages = desk.store.conversations.messages(conversation.conv, first=start)
-    if not messages:
-        return []
-    turns = [Turn(m.role is Role.USER, desk.model.count(line(m)), m.text, m.at) for m in messages]
-    cut: list[tuple[Chunk, Sequence[Message]]] = []
-    for number, (first, last) in enumerate(segments(turns, desk.embedder, desk.policy.chunk)):
-        span = messages[first : last + 1]
-        cut.append(
-            (
-                Chunk(
-                    id=chunk_id([message.message_id for message in span]),
-                    conv=conversation.conv,
-                    ordinal=len(frozen) + number,
-                    first=span[0].position,
-                    last=span[-1].position,
-                    label="",
-                    keep=True,
-                    project=span[0].project,
-                ),
-                span,
-            )
+    return [
+        (
+            Chunk(
+                id=_id(span),
+                conv=conversation.conv,
+                ordinal=len(frozen) + number,
+                first=span[0].position,
+                last=span[-1].position,
+                label="",
+                keep=True,
+                project=span[0].project,
+            ),
+            span,
         )
-    return cut
+        for number, span in enumerate(_spans(messages, elsewhere, desk))
+    ]
+
+
+def _spans(
+    messages: Sequence[Message], elsewhere: Collection[str], desk: Desk
+) -> Iterator[Sequence[Message]]:
+    """What was cut elsewhere as it was there, and what lies between by its topics."""
+    begin = at = 0
+    while elsewhere and at < len(messages):
+        longest = range(min(desk.policy.chunk.max_messages, len(messages) - at), 0, -1)
+        size = next((n for n in longest if _id(messages[at : at + n]) in elsewhere), 0)
+        if size:
+            yield from _by_topic(messages[begin:at], desk)
+            yield messages[at : at + size]
+            begin = at + size
+        at += size or 1
+    yield from _by_topic(messages[begin:], desk)
+
+
+def _by_topic(messages: Sequence[Message], desk: Desk) -> Iterator[Sequence[Message]]:
+    if messages:
+        turns = [
+            Turn(m.role is Role.USER, desk.model.count(line(m)), m.text, m.at) for m in messages
+        ]
+        for first, last in segments(turns, desk.embedder, desk.policy.chunk):
+            yield messages[first : last + 1]
+
+
+def _id(span: Sequence[Message]) -> str:
+    return chunk_id([message.message_id for message in span])
 
 
 def _described(drafts: Sequence[tuple[Chunk, Sequence[Message]]], desk: Desk) -> list[Chunk]:

@@ -68,6 +68,14 @@ class Chunks:
             return []
         return [chunk for chunk in self.of(conv) if chunk.ordinal <= row[0]]
 
+    def cut_elsewhere(self) -> frozenset[str]:
+        """Ids of chunks in the ledger that were not cut here, or before the records were lost."""
+        rows = self._connection.execute(
+            """SELECT DISTINCT chunk_id FROM synthesized_bucket_chunks AS ledger
+               WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.id = ledger.chunk_id)"""
+        )
+        return frozenset(row[0] for row in rows)
+
     def replace_tail(self, conv: str, chunks: Sequence[Chunk]) -> None:
         """Put `chunks` after the frozen ones, in place of those that stood there.
 
