@@ -61,7 +61,7 @@ def run(
     named = arguments[0] if arguments else payload.get("hook_event_name")
     event = _NAMES.get(str(named).replace("-", "").replace("_", "").lower())
     if event is None:
-        raise ValueError(f"no event {str(named)[:80]!r} is known")
+        raise ValueError(f"no event {named!r} is known")
     cwd = payload.get("cwd")
     here = Path(cwd) if isinstance(cwd, str) and Path(cwd).is_absolute() else Path.cwd()
     place = find(here, environ, home)
@@ -187,9 +187,11 @@ def _log(line: str, environ: Mapping[str, str]) -> None:
 def _note(line: str, settings: machine.Settings) -> None:
     """Note a fault; a log that cannot be written is none of the session's business."""
     with suppress(OSError):
-        from pipeline.project.cleaning import cleaner
+        from pipeline.project.cleaning import cleaner, fit_to_cut
+        from pipeline.project.noticed import whole
 
-        line = cleaner(settings.redaction)(line[:_LOGGED])  # it may quote what was sent
+        # it may quote what was sent
+        line = cleaner(settings.redaction)(whole(fit_to_cut(line), _LOGGED))
         folder = settings.cache_dir
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = folder / "hook.log"

@@ -6,6 +6,7 @@ Standard library only, and little of it, since hooks load it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 # encloses what this program injects into another agent's session: it must not read itself
 CONTEXT_TAG = "nightly-memory-context"
@@ -22,6 +23,7 @@ def without_spans(text: str) -> str:
     """
     parts: list[str] = []
     open_tags: list[str] = []
+    held: Counter[str] = Counter()  # of each name; to look through them all takes hours of some
     done = 0
     for tag in _TAGS.finditer(text):
         closing, name = tag[1] == "/", tag[2].lower()
@@ -29,9 +31,11 @@ def without_spans(text: str) -> str:
             if not open_tags:
                 parts.append(text[done : tag.start()])
             open_tags.append(name)
-        elif name in open_tags:
-            while open_tags.pop() != name:
-                pass
+            held[name] += 1
+        elif held[name]:
+            while (last := open_tags.pop()) != name:
+                held[last] -= 1
+            held[name] -= 1
             done = tag.end()
     if not open_tags:
         parts.append(text[done:])

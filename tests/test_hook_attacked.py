@@ -62,6 +62,32 @@ def test_a_line_of_a_private_span_is_not_kept(project: Project) -> None:
     ]  # fmt: skip
 
 
+FROG = "Next steps: Brunnenfrosch\nDecision: Brunnenfrosch\n- Brunnenfrosch\nError: Brunnenfrosch"
+PRIVATE = f"<private>\n{{}}\n{FROG}\n</private>\n"
+KEY = f"-----BEGIN PRIVATE KEY-----\n{{}}\n{FROG}\n-----END PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize("kind", [PRIVATE, PRIVATE.replace("private", CONTEXT_TAG), KEY])
+@pytest.mark.parametrize("before", ["", "open </private>"])
+def test_the_end_of_what_is_longer_than_is_looked_at(
+    project: Project, kind: str, before: str
+) -> None:
+    """Where a text is cut, what was opened before the cut is private behind it too."""
+    filling = "\n".join(["QWxsWW91ckJhc2VBcmVC" * 3] * 4000)
+    text = before + kind.format(filling)
+    fire(project, "UserPromptSubmit", prompt=text + "Sow peas")
+    fire(project, "Stop", last_assistant_message=f"{text}Next: sow peas")
+    bash(project, "./run", f"error: no peas\n{text}", text)
+    failed(project, "./run", f"Exit code 1\nerror: no beds\n{text}")
+    tool(project, "ExitPlanMode", {"plan": f"# Peas\n{text}- sow\n"}, {})
+    tool(project, "TodoWrite", {"todos": [{"content": f"Dig {text}", "status": "pending"}]})
+    fire(project, "PreCompact", trigger="auto")
+    assert b"Brunnenfrosch" not in project.bytes_on_disk()
+    titles = [title for _, title in told(project)]
+    assert {"Error: error: no beds", "Plan: Peas"} <= set(titles)
+    assert "sow peas" in project.ask("session", "--list")[0]["summary"]
+
+
 def test_every_field_is_cleaned(project: Project, home: Path) -> None:
     """Tasks, replies, issues' states, branches, names of sessions; also what waits, and the log."""
     git(project.root, "checkout", "-q", "-b", f"b/{SECRET}")

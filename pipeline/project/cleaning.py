@@ -11,6 +11,7 @@ from typing import Any
 
 from pipeline.project.vocabulary import Clean
 from pipeline.redact import redact
+from pipeline.redact.blocks import without_private_keys
 from pipeline.spans import without_spans
 
 _NEVER_STORED = re.compile("[\0\ud800-\udfff]")
@@ -23,6 +24,19 @@ def cleaner(redaction: Mapping[str, Any]) -> Clean:
     """
 
     def clean(text: str) -> str:
-        return redact(without_spans(_NEVER_STORED.sub("", text)), **redaction).text.strip()
+        return redact(_without_spans(text), **redaction).text.strip()
 
     return clean
+
+
+def fit_to_cut(text: str) -> str:
+    """The text without all that is known by its edges: private spans and private keys.
+
+    Before a text is cut, since of what is left of one no rule knows what it was. It takes a moment
+    for many megabytes too, as cleaning does not.
+    """
+    return without_private_keys(_without_spans(text))
+
+
+def _without_spans(text: str) -> str:
+    return without_spans(_NEVER_STORED.sub("", text))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pipeline.project.cleaning import fit_to_cut
 from pipeline.project.vocabulary import Clean
 
 EDIT, TODO, TASK = "edit", "todo", "task"
@@ -62,7 +63,10 @@ def bounded(value: Any, clean: Clean, depth: int = _NESTED) -> Any:
     if isinstance(value, str):
         if len(value) <= 2 * LOOK:
             return clean(value)
-        # each on its own, since what is not closed in the one would take the other with it
+        value = fit_to_cut(value)
+        if len(value) <= 2 * LOOK:
+            return clean(value)
+        # each on its own, since what a rule joins to a secret would go over the gap
         return f"{clean(whole(value, LOOK))}\n{clean(whole(value, -LOOK))}"
     if isinstance(value, Mapping):
         fields = list(value.items())[:MOST] if depth else []

@@ -11,6 +11,7 @@ from typing import Any
 from pipeline.errors import ConfigFault
 from pipeline.project import replies, spool, times, todo
 from pipeline.project.checkpoints import FileInProgress, NewCheckpoint
+from pipeline.project.cleaning import fit_to_cut
 from pipeline.project.linear import key_of_branch, keys
 from pipeline.project.noticed import EDIT, TASK, Noticed, whole
 from pipeline.project.noticing import EDITED, RENAMED, failure, notice
@@ -55,7 +56,7 @@ def steps(
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or not prompt.strip():
             return []
-        return [{"do": "ask", **common, "prompt": whole(prompt, _PROMPT)}]
+        return [{"do": "ask", **common, "prompt": whole(fit_to_cut(prompt), _PROMPT)}]
     if event in ("PostToolUse", "PostToolUseFailure"):
         tool, given = payload.get("tool_name"), payload.get("tool_input")
         called = (
@@ -74,7 +75,8 @@ def steps(
         return [{"do": "end", **common}]
     if event == "Stop":
         reply = payload.get("last_assistant_message")
-        said = replies.said(clean(whole(reply, -_REPLY)) if isinstance(reply, str) else "")
+        told = fit_to_cut(reply) if isinstance(reply, str) else ""
+        said = replies.said(clean(whole(told, -_REPLY)))
         decided = Noticed("decision", said.decision, group=_SAID)
         return [
             *([{"do": "observe", **common, **decided._asdict()}] if said.decision else []),

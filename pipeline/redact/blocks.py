@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pipeline.redact.rules import Span
+from pipeline.redact.rules import Span, mark
 
 _EDGE = re.compile(
     r"-{4,5} ?(?P<what>BEGIN|END) (?:[A-Z0-9]{2,10} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
@@ -32,3 +32,13 @@ def private_keys(text: str) -> Iterator[Span]:
     if not edges:
         for block in _PUTTY.finditer(text):
             yield *block.span("body"), KIND
+
+
+def without_private_keys(text: str) -> str:
+    """The text with a mark in the place of each; for a text that is to be cut, edges and all."""
+    parts: list[str] = []
+    done = 0
+    for start, end, kind in private_keys(text):
+        parts += (text[done:start], mark(kind))
+        done = end
+    return "".join((*parts, text[done:]))
