@@ -118,10 +118,13 @@ def _write(
     if not todo and not spool.waiting(place.database):
         return
     try:
-        write(place.database, clean, todo, patience=_PATIENCE, most=_DRAINED)
+        if write(place.database, clean, todo, patience=_PATIENCE, most=_DRAINED):
+            return
+        told = "older ones wait"
     except StoreFault as fault:
-        kept = bool(todo) and spool.keep(place.database, cleaned(todo, clean), at)
-        _note(f"{event}: {fault}" + ("; kept to be written later" if kept else ""), settings)
+        told = str(fault)
+    kept = bool(todo) and spool.keep(place.database, cleaned(todo, clean), at)
+    _note(f"{event}: {told}" + ("; kept to be written later" if kept else ""), settings)
 
 
 def _told(

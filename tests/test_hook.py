@@ -281,6 +281,69 @@ def test_the_command_writes_what_waits_too(project: Project, locked: sqlite3.Con
     assert list(spool.folder_of(project.database).iterdir()) == []
 
 
+def _listed(project: Project, *items: tuple[str, str]) -> None:
+    tool(project, "TodoWrite", {"todos": [{"content": c, "status": s} for c, s in items]})
+
+
+def test_what_is_newer_is_written_last(
+    project: Project, locked: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When more waits than a hook writes, its own event waits for its turn."""
+    monkeypatch.setattr(hook, "_DRAINED", 3)
+    fire(project, "SessionStart", source="startup")
+    for number in range(4):
+        fire(project, "UserPromptSubmit", prompt=f"p{number}")
+    _listed(project, ("Sow", "in_progress"), ("Water", "pending"))
+    locked.execute("ROLLBACK")
+    _listed(project, ("Sow", "completed"), ("Water", "in_progress"))
+    fire(project, "SessionEnd", reason="other")
+    assert project.ask("stats")["prompts"] == 4
+    assert told(project) == [("change", "To do: Water")]
+    (session,) = project.ask("session", "--list")
+    assert session["ended_at"] is not None
+    assert session["request"] == "p0"
+    assert not spool.waiting(project.database)
+
+
+def test_what_comes_late_undoes_nothing(project: Project, locked: sqlite3.Connection) -> None:
+    """Written after what is newer, steps change neither the list nor the session's end."""
+    folder = spool.folder_of(project.database)
+    fire(project, "UserPromptSubmit", prompt="Garden")
+    _listed(project, ("Sow", "in_progress"), ("Water", "pending"))
+    _listed(project, ("Sow", "pending"), ("Water", "in_progress"))
+    fire(project, "Stop", last_assistant_message="Next: rake")
+    waiting = {path: path.read_bytes() for path in folder.iterdir()}
+    locked.execute("ROLLBACK")
+    _listed(project, ("Sow", "completed"), ("Water", "pending"))
+    fire(project, "Stop", last_assistant_message="Next: weed")
+    before = (rows(project), project.ask("session", "--list"))
+    for path, content in waiting.items():
+        path.write_bytes(content)
+    fire(project, "PostToolUse")  # writes what waits, and nothing of its own
+    assert not spool.waiting(project.database)
+    assert (rows(project), project.ask("session", "--list")) == before
+    assert before[1][0]["ended_at"] is not None
+    assert before[0][0]["title"] == "To do: Water"
+
+
+def test_a_task_that_comes_late_is_put_on_the_list(
+    project: Project, locked: sqlite3.Connection
+) -> None:
+    """What is known of another one already is newer, and stays."""
+    for number, subject in enumerate(("Sow", "Water"), 1):
+        tool(project, "TaskCreate", {"subject": subject}, {"task": {"id": str(number)}})
+    folder = spool.folder_of(project.database)
+    late = {path: path.read_bytes() for path in folder.iterdir()}
+    for path in late:
+        path.unlink()
+    locked.execute("ROLLBACK")
+    tool(project, "TaskUpdate", {"taskId": "1", "subject": "Sow", "status": "completed"})
+    for path, content in late.items():
+        path.write_bytes(content)
+    assert project.ask("stats")["observations"] == 1
+    assert rows(project)[0]["content"].splitlines() == ["[x] task 1: Sow", "[ ] task 2: Water"]
+
+
 def test_a_call_killed_while_it_wrote_what_waits_loses_nothing(
     project: Project, locked: sqlite3.Connection
 ) -> None:

@@ -30,6 +30,7 @@ COLUMNS = {
     "files_in_progress current_task task_progress linear_issue created_at",
     "ralph_iterations": "id ralph_session_id iteration context_peak_percent checkpoint_triggered "
     "checkpoint_id todo_items_start todo_items_end items_completed status created_at ended_at",
+    "lists": "observation_id changed_at_epoch",
     "prompts": "id session_id prompt project created_at",
     "observations_fts": "title subtitle content file_path concepts",
     "sessions_fts": "request summary",

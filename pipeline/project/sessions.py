@@ -68,14 +68,17 @@ class Sessions:
         return [dict(row) for row in rows]
 
     def open(self, claude_session_id: str, place: Place) -> int:
-        """The session's id; one that has ended goes on. What is known of it already stays."""
-        name = self._clean(claude_session_id) or "unnamed"
+        """The session's id; one that has ended goes on, unless it did so after this moment. What is
+        known of it already stays.
+        """
+        name, now = self._clean(claude_session_id) or "unnamed", times.iso(self._clock())
         with transaction(self._connection):
             self._connection.execute(
                 """INSERT INTO sessions
                        (claude_session_id, project, branch, worktree, linear_issue, created_at)
                    VALUES (?, ?, ?, ?, ?, ?)
-                   ON CONFLICT (claude_session_id) DO UPDATE SET ended_at = NULL,
+                   ON CONFLICT (claude_session_id) DO UPDATE SET
+                       ended_at = CASE WHEN ended_at > ? THEN ended_at END,
                        branch = excluded.branch,
                        linear_issue = coalesce(linear_issue, excluded.linear_issue)""",
                 (
@@ -84,7 +87,8 @@ class Sessions:
                     self._clean(place.branch),
                     self._clean(place.worktree),
                     key_of_branch(place.branch) or None,
-                    times.iso(self._clock()),
+                    now,
+                    now,
                 ),
             )
             row = self._connection.execute(

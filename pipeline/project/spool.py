@@ -46,6 +46,15 @@ def waiting(database: Path) -> bool:
         return False
 
 
+def is_waiting(database: Path, before: int) -> bool:
+    """Whether steps from before a moment, in milliseconds, wait for somebody to claim them."""
+    try:
+        names = [path.name for path in folder_of(database).iterdir() if path.suffix == ".json"]
+    except OSError:
+        return False
+    return any(name < str(before) for name in names)
+
+
 def claim(database: Path, most: int) -> Iterator[tuple[Path, list[Step]]]:
     """Files with their steps, the oldest first; each is the caller's to `done` or `give_back`."""
     now = time.time()

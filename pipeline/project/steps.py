@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigFault
-from pipeline.project import replies, spool, times, todo
+from pipeline.project import lists, replies, spool, times, todo
 from pipeline.project.checkpoints import FileInProgress, NewCheckpoint
 from pipeline.project.cleaning import fit_to_cut
 from pipeline.project.linear import key_of_branch, keys
-from pipeline.project.noticed import EDIT, TASK, Noticed, whole
+from pipeline.project.noticed import EDIT, TASK, TODO, Noticed, whole
 from pipeline.project.noticing import EDITED, RENAMED, failure, notice
 from pipeline.project.observations import NewObservation
 from pipeline.project.place import Place
@@ -103,10 +103,11 @@ def cleaned(value: Any, clean: Clean) -> Any:
 
 def write(
     database: Path, clean: Clean, given: Sequence[Step], *, patience: float, most: int
-) -> None:
+) -> bool:
     """Write what waits and then the given steps. Raises StoreFault, and then none is written.
 
-    patience: seconds to wait for others. most: files of what waits; the rest waits on.
+    patience: seconds to wait for others. most: files of what waits; the rest waits on. False when
+    older steps than the given are among the rest: then these have to wait too, for their turn.
     """
     moment = _Moment()
     store = ProjectStore(database, clean, patience=patience, clock=moment)
@@ -119,7 +120,9 @@ def write(
                     # a step that cannot be written now never can be, and would keep the rest back
                     with suppress(ConfigFault, KeyError, TypeError, ValueError, AttributeError):
                         _apply(store, database, step, moment, again=True)
-            for step in given:
+            # where nothing can be claimed, nothing is gained by waiting
+            behind = bool(claimed and given) and spool.is_waiting(database, int(given[0]["at"]))
+            for step in () if behind else given:
                 with suppress(ConfigFault):  # all of it is private
                     _apply(store, database, step, moment, again=False)
     except BaseException:
@@ -130,6 +133,7 @@ def write(
         store.close()
     for taken in claimed:
         spool.done(taken)
+    return not behind
 
 
 class _Moment:
@@ -155,7 +159,7 @@ def _apply(
         found = keys(step["prompt"])
         store.sessions.ask(session, step["prompt"], place.project, found[0] if found else "")
     elif step["do"] == "observe":
-        _observe(store, session, step, place)
+        _observe(store, session, step, place, again=again)
     elif step["do"] == "checkpoint":
         _checkpoint(store, session, step, place)
     elif step["do"] == "end":
@@ -168,6 +172,10 @@ def _apply(
 def _is_written(store: ProjectStore, session: int, step: Step) -> bool:
     if step["do"] == "observe":
         return store.observations.is_told(step["title"], store.clock())
+    if step["do"] == "end":  # what came after it tells more of how the session stands
+        ended, asked = store.sessions.get(session)["ended_at"], store.sessions.prompts(session, 1)
+        told = (ended or "", *(row["created_at"] for row in asked))
+        return bool(max(told) > times.iso(store.clock()))
     table = {"ask": "prompts", "checkpoint": "checkpoints"}.get(step["do"])
     return table is not None and store.has(table, session)
 
@@ -175,12 +183,12 @@ def _is_written(store: ProjectStore, session: int, step: Step) -> bool:
 # ------------------------------------------------------------------ observations
 
 
-def _observe(store: ProjectStore, session: int, step: Step, place: Place) -> None:
+def _observe(store: ProjectStore, session: int, step: Step, place: Place, *, again: bool) -> None:
     if step["tests"] is True and not _tests_failed(store, session):
         return
-    if step["group"] and _joined(store, session, step):
+    if step["group"] and _joined(store, session, step, again=again):
         return
-    store.observations.add(
+    added = store.observations.add(
         NewObservation(
             type=step["type"],
             title=step["title"],
@@ -196,26 +204,36 @@ def _observe(store: ProjectStore, session: int, step: Step, place: Place) -> Non
             or "",
         )
     )
+    if step["group"] in (TODO, TASK):
+        lists.changed(store, added)
 
 
-def _joined(store: ProjectStore, session: int, step: Step) -> bool:
-    """Whether it went into an observation that goes on, or need not be told again."""
+def _joined(store: ProjectStore, session: int, step: Step, *, again: bool) -> bool:
+    """Whether it went into an observation that goes on, or need not be told again.
+
+    again: it waited in a file, and what is newer may have been written meanwhile.
+    """
     if step["group"] == EDIT:
         return _joined_edit(store, session, step)
     rows = store.observations.recent(Filters(session=session), _LOOK_BACK)
     if step["group"] == _SAID:
         return any(row["title"] == step["title"] and row["type"] == step["type"] for row in rows)
     row = next((row for row in rows if _is_list(row)), None)
+    late = again and row is not None and lists.is_newer(store, row)
+    if late and step["group"] == TODO:
+        return True
     if step["group"] == TASK:
         listed = todo.items(row["content"]) if row else []
         for news in todo.items(step["content"]):
-            listed = todo.changed(listed, news)
+            if not (late and any(one.number == news.number for one in listed)):
+                listed = todo.changed(listed, news)
         if not listed:
             return True
         step |= todo.told(listed)._asdict()
     if row is None or row["checkpoint_id"] is not None:
         return False
     store.observations.edit(row["id"], {key: step[key] for key in todo.Told._fields})
+    lists.changed(store, row["id"])
     return True
 
 
@@ -226,10 +244,11 @@ def _joined_edit(store: ProjectStore, session: int, step: Step) -> bool:
             return False
         if row["files"] == list(step["files"]) and _is_edit(row):
             ranges = _merged(row["subtitle"], step["subtitle"])
+            last = (_LAST.search(row["content"]) or ["", ""])[1]
             count = int((_COUNT.match(row["content"]) or ["", "1"])[1]) + 1
             changes = {
                 "subtitle": f"lines {ranges}" if ranges else "",
-                "content": f"{count} edits, the last at {times.iso(store.clock())}",
+                "content": f"{count} edits, the last at {max(last, times.iso(store.clock()))}",
             }
             store.observations.edit(row["id"], changes)
             return True
