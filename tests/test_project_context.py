@@ -73,6 +73,28 @@ def test_resume_without_a_checkpoint_tells_of_the_last_session(project: Project)
     assert "Last decision: #1" in text and "Sow late" in text
 
 
+def test_what_is_taken_in_later_is_not_newer(project: Project, tmp_path: Path) -> None:
+    """An older export's checkpoints and prompts keep their time, whatever number they get here."""
+    project.ask("checkpoint", "--level", "L2", "--task", "Weed", "--session", "one")
+    store = project.store()
+    store.sessions.ask(1, "Weed now", "garden")
+    store.close()
+    at = {"created_at": "2000-01-01T00:00:00.000Z"}
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps({
+        "format": "anvil-memory", "version": 1,
+        "sessions": [{"id": 1, "claude_session_id": "one", **at}],
+        "checkpoints": [{"id": 9, "session_id": 1, "level": "L1", "trigger": "manual",
+                         "files_in_progress": [], "current_task": "Sow beans",
+                         "handoff_file": "gone.md", **at}],
+        "prompts": [{"id": 9, "session_id": 1, "prompt": "Sow beans now", **at}],
+    }))  # fmt: skip
+    project.ask("import", str(old))
+    text = _text(project, "--resume")
+    assert "Task: Weed" in text and "Sow beans\n" not in text
+    assert "Asked last: Weed now | Sow beans now" in text
+
+
 def test_a_handoff_file_that_is_gone_is_called_so(project: Project) -> None:
     """Nobody looks for what is not there."""
     handoff = project.root / "HANDOFF.md"

@@ -120,7 +120,8 @@ class Checkpoints:
         """The last checkpoint made in this worktree, or outside of any session."""
         row = self._connection.execute(
             """SELECT c.* FROM checkpoints AS c LEFT JOIN sessions AS s ON s.id = c.session_id
-               WHERE c.session_id IS NULL OR s.worktree = ? ORDER BY c.id DESC LIMIT 1""",
+               WHERE c.session_id IS NULL OR s.worktree = ?
+               ORDER BY c.created_at DESC, c.id DESC LIMIT 1""",
             (worktree,),
         ).fetchone()
         return _row(row) if row else None
@@ -128,7 +129,8 @@ class Checkpoints:
     def handoffs(self) -> list[Row]:
         """The checkpoints with a handoff file, the last first."""
         rows = self._connection.execute(
-            "SELECT * FROM checkpoints WHERE handoff_file IS NOT NULL ORDER BY id DESC"
+            """SELECT * FROM checkpoints WHERE handoff_file IS NOT NULL
+               ORDER BY created_at DESC, id DESC"""
         )
         return [_row(row) for row in rows]
 

@@ -119,7 +119,8 @@ class Sessions:
     def prompts(self, identity: int, limit: int) -> list[Row]:
         """What was asked in the session, the last first."""
         rows = self._connection.execute(
-            "SELECT * FROM prompts WHERE session_id = ? ORDER BY id DESC LIMIT ?",
+            """SELECT * FROM prompts WHERE session_id = ?
+               ORDER BY created_at DESC, id DESC LIMIT ?""",
             (identity, limit),
         )
         return [dict(row) for row in rows]
