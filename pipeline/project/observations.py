@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pipeline.errors import ConfigFault, UnknownIdFault
-from pipeline.project import times
+from pipeline.project import leaving, times
 from pipeline.project.searching import Filters, Hit, search
 from pipeline.project.vocabulary import Clean, tokens
 from pipeline.sqlite import transaction
@@ -161,6 +161,8 @@ class Observations:
             (old,) = self.get([identity])
             merged = {**old, **changes}
             values = self._cleaned(merged)
+            new = {**merged, **values, "files": json.loads(values["files"])}
+            leaving.editing(self._connection, old, new)
             self._connection.execute(
                 """UPDATE observations SET type = :type, title = :title, subtitle = :subtitle,
                        content = :content, file_path = :file_path, files = :files,
@@ -176,14 +178,18 @@ class Observations:
                     "id": identity,
                 },
             )
+            leaving.summarized(self._connection, old, new)
 
     def delete(self, ids: Sequence[int]) -> None:
-        """Take rows out, all of them or none. Raises UnknownIdFault."""
+        """Take rows out, all of them or none, or UnknownIdFault.
+
+        One that tells of a checkpoint or an iteration takes it along.
+        """
         with transaction(self._connection):
-            self.get(ids)
-            self._connection.executemany(
-                "DELETE FROM observations WHERE id = ?", [(one,) for one in ids]
-            )
+            for old in self.get(ids):
+                leaving.deleting(self._connection, old)
+                self._connection.execute("DELETE FROM observations WHERE id = ?", (old["id"],))
+                leaving.summarized(self._connection, old)
 
     # ------------------------------------------------------------------ within
 

@@ -20,6 +20,7 @@ from pipeline.project.place import Place
 from pipeline.project.resume import ERROR
 from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
+from pipeline.project.summaries import files_line
 from pipeline.project.vocabulary import Clean
 
 Step = spool.Step
@@ -339,12 +340,8 @@ def _following(session: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) ->
 def _summary(store: ProjectStore, session: int, following: str) -> str:
     """What was done in a session, from what was stored of it, and what comes next."""
     rows = store.observations.recent(Filters(session=session), _LOOK_BACK)[::-1]
-    edited = list(dict.fromkeys(row["file_path"] for row in rows if row["file_path"]))
     told = [row["title"] for row in rows if not _is_edit(row) and row["type"] != "checkpoint"]
-    parts = [*told[-8:]]
-    if edited:
-        more = f" and {len(edited) - 8} more" if len(edited) > 8 else ""
-        parts.append(f"Files: {', '.join(edited[:8])}{more}")
+    parts = [*told[-8:], *files_line(rows)]
     if following:
         parts.append(f"{replies.NEXT}{following}")
     return "\n".join(parts)
