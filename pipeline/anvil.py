@@ -91,7 +91,11 @@ def parser(command: Command) -> argparse.ArgumentParser:
             reader.add_argument(
                 flag.name,
                 type=flag.kind,
-                nargs="+" if flag.many else None if flag.required else "?",
+                nargs=("+" if flag.required else "*")
+                if flag.many
+                else None
+                if flag.required
+                else "?",
             )
     reader.add_argument("--json", action="store_true")
     return reader

@@ -84,9 +84,8 @@ def test_what_is_forgotten_is_named_where_a_project_holds_it(told: Project) -> N
     said = memory("forget", "--match", "dashboard shows the queue", "--yes", code=EXIT_PARTIAL)
     about = [line for line in said.splitlines() if str(told.database) in line]
     assert len(about) == 1
-    assert "anvil-memory search and delete" in about[0]
-    (hit,) = told.ask("search", "dashboard")
-    told.ask("delete", str(hit["id"]))
+    assert "anvil-memory delete --match TEXT" in about[0]
+    told.ask("delete", "--match", "dashboard shows the queue")
     said = memory("forget", "--match", "dashboard shows the queue", "--yes", code=EXIT_PARTIAL)
     assert str(told.database) not in said
 

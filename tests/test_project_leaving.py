@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.errors import ConfigFault
 from tests.support_hook import bash, context, edit, fire, rows
 from tests.support_project import Project, new_project
 
@@ -111,3 +112,42 @@ def test_an_iteration_goes_with_what_tells_of_it(project: Project, way: str) -> 
     left = [row["items_completed"] for row in _exported(project, "ralph_iterations")]
     assert left == ([["soil"]] if way == "delete" else [["soil"], ["plain"]])
     assert project.ask("get", str(first))[0]["title"].startswith("Iteration 1")
+
+
+def test_a_text_leaves_every_table(project: Project) -> None:
+    """Wherever it stands, prompts and what they are known by too; the rest stays."""
+    fire(project, "UserPromptSubmit", prompt=f"please\nrotate the {WORD.title()} certificate")
+    fire(project, "UserPromptSubmit", prompt="water the beds")
+    _commit(project, f"rotate the {WORD} certificate")
+    _commit(project, "water")
+    fire(project, "PreCompact")
+    items = json.dumps([f"rotate the {WORD} certificate"])
+    loop = ("ralph-iteration", "--session", "L", "--iteration", "1", "--status", "completed")
+    project.ask(*loop, "--items-completed", items)
+    fire(project, "Stop", last_assistant_message=f"Next steps:\n- rotate the {WORD} certificate")
+    kept = project.call("export")[1]
+    match = ("delete", "--match", f"rotate the  {WORD} certificate")
+    code, out, _ = project.call(*match, "--dry-run")
+    assert code == 0 and f"prompts 1  please rotate the {WORD.title()}" in out
+    assert project.call("export")[1] == kept
+    gone = project.ask(*match)
+    assert [gone[table] for table in ("prompts", "sessions", "ralph_iterations")] == [[1]] * 3
+    assert _is_gone(project) and project.ask("doctor")["problems"] == []
+    assert [row["prompt"] for row in _exported(project, "prompts")] == ["water the beds"]
+    assert "Committed: water" in _summary(project)
+    assert project.call(*match)[1] == "nothing found\n"
+
+
+def test_of_a_long_prompt_its_beginning_goes_too(project: Project) -> None:
+    """A session is known by the first 2,000 characters of it, in which the text does not stand."""
+    fire(project, "UserPromptSubmit", prompt=f"{WORD} " + "soil " * 1000 + "secret garden")
+    project.ask("delete", "--match", "SECRET garden")
+    assert _is_gone(project)
+
+
+@pytest.mark.parametrize("given", [(), ("1", "--match", "x"), ("1", "--dry-run"), ("--match", " ")])
+def test_what_to_delete_must_be_said(project: Project, given: tuple[str, ...]) -> None:
+    """Ids, or a text; nothing is deleted otherwise."""
+    project.observe("soil")
+    assert project.call("delete", *given)[0] == ConfigFault.exit_code
+    assert project.titles("soil") == ["soil"]

@@ -167,9 +167,17 @@ COMMANDS = (
     ),
     Command(
         "delete",
-        "Take observations out of the store, its search index and its file.",
-        "delete 12 15",
-        (Flag("ids", "Their ids.", many=True, required=True),),
+        "Take observations, or all in which a text stands, out of the store, its index and file.",
+        'delete --match "WORDS" --dry-run',
+        (
+            Flag("ids", "The ids of observations.", many=True),
+            Flag(
+                "--match",
+                "All in which this text stands, whatever its case: observations, prompts, "
+                "checkpoints, iterations, and the lines of sessions' requests and summaries.",
+            ),
+            Flag("--dry-run", "Only show what --match would delete.", kind=bool),
+        ),
         "writing.delete",
     ),
     Command(

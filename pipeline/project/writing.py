@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from pipeline.errors import ConfigFault
-from pipeline.project import linear, machine, place
+from pipeline.project import linear, machine, matching, place
 from pipeline.project.call import Answer, Call
 from pipeline.project.checkpoints import FileInProgress, NewCheckpoint, files_in_progress
 from pipeline.project.iterations import NewIteration
@@ -100,12 +100,38 @@ def edit(call: Call) -> Answer:
 
 
 def delete(call: Call) -> Answer:
-    """Take observations out of the store, its search index and its file."""
-    wanted = ids(call["ids"])
+    """Take out observations, or all in which a text stands: rows, search index and file."""
+    wanted = ids(call["ids"] or [])
+    if call["match"] is not None:
+        if wanted:
+            raise ConfigFault("ids and --match cannot be given together", mend="give one of them")
+        return _delete_matching(call, call["match"])
+    if not wanted or call["dry_run"]:
+        raise ConfigFault(
+            "--dry-run belongs to --match" if wanted else "nothing is said of what to delete",
+            mend="give --match TEXT, or ids alone",
+        )
     with call.store() as store:
         store.observations.delete(wanted)
     _scrub(call)
     return Answer({"deleted": wanted}, [f"deleted {', '.join(map(str, wanted))}"])
+
+
+def _delete_matching(call: Call, text: str) -> Answer:
+    if not text.strip():
+        raise ConfigFault("--match cannot be empty", mend="give a text that is to go")
+    with call.store() as store:
+        there = matching.found(store, text)
+        if not call["dry_run"]:
+            matching.take_out(store, there, text)
+    if not call["dry_run"]:
+        _scrub(call)
+    data = {table: [row["id"] for row in rows] for table, rows in there.items()}
+    would = "would be deleted:" if call["dry_run"] else "deleted:"
+    told = matching.lines(there)
+    return Answer(
+        {"dry_run": bool(call["dry_run"]), **data}, [would, *told] if told else ["nothing found"]
+    )
 
 
 def checkpoint(call: Call) -> Answer:
