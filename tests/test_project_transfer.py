@@ -140,6 +140,33 @@ def test_importing_again_takes_in_nothing(full: Project, empty: Project, form: s
     assert empty.ask("import", str(out))["counts"] == known
 
 
+def test_an_older_export_doubles_nothing_that_changed_since(
+    tmp_path: Path, full: Project, empty: Project
+) -> None:
+    """Into the store it came from, and into one where its rows have got other ids."""
+    out = str(tmp_path / "older.json")
+    full.ask("export", "--output", out)
+    for number in range(2):
+        empty.observe(f"mine {number}", "--session", "other")
+    empty.ask("import", out)
+    for project in (full, empty):
+        quoted = project.ask("search", "quotes")[0]["id"]
+        project.ask("edit", str(quoted), "--title", "edited", "--content", "better")
+        before = _export(project, "json")
+        assert project.ask("import", out)["counts"]["observations known"] == 3
+        assert _export(project, "json") == before
+
+
+def test_another_ones_row_of_the_same_moment_is_taken_in(full: Project) -> None:
+    """Two machines may observe in one millisecond; a moment alone makes no row known."""
+    whole = json.loads(_export(full, "json"))
+    whole["sessions"][0]["claude_session_id"] = "elsewhere"
+    whole["observations"] = [{**whole["observations"][0], "id": 99, "title": "foreign"}]
+    (full.root / "in.json").write_text(json.dumps(whole))
+    assert full.ask("import", "in.json")["counts"]["observations new"] == 1
+    assert full.titles("foreign") == ["foreign"] and len(full.titles("quotes")) == 1
+
+
 def test_a_dry_run_counts_and_changes_nothing(full: Project, empty: Project) -> None:
     """What it says is what the import then does."""
     out = full.root / "out"

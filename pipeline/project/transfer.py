@@ -38,11 +38,10 @@ _ITEM = {
     "files_in_progress": _is_file,
 }
 _REFERENCES = {"session_id": "sessions", "checkpoint_id": "checkpoints"}
-# What makes a row of another store the same as one of this.
+# What makes a row of another store the same as one of this; see `_known_observation` as well.
 _SAME = {
     "sessions": ("claude_session_id", "created_at"),
     "checkpoints": ("created_at", "level", "current_task"),
-    "observations": ("created_at_epoch", "content_hash"),
     "ralph_iterations": ("ralph_session_id", "iteration"),
     "prompts": ("created_at", "prompt"),
 }
@@ -214,12 +213,34 @@ def _prepared(
 
 def _known(store: ProjectStore, table: str, row: Row) -> int | None:
     """The id of the row that is the same, if it is here already."""
+    if table == "observations":
+        return _known_observation(store, row)
     names = _SAME[table]
     if table == "sessions":  # the agent's own id is enough, where there is one
         names = names[:1] if row.get("claude_session_id") else names[1:]
     found = store.connection.execute(
         f"SELECT id FROM {table} WHERE {' AND '.join(f'{name} IS ?' for name in names)}",
         [row.get(name) for name in names],
+    ).fetchone()
+    return int(found["id"]) if found else None
+
+
+def _known_observation(store: ProjectStore, row: Row) -> int | None:
+    """The observation of this moment that has its id, its session or its words.
+
+    The words alone would not do: they may have been edited since the export.
+    """
+    identity = row.get("id")
+    found = store.connection.execute(
+        """SELECT id FROM observations
+           WHERE created_at_epoch = ? AND (id = ? OR session_id = ? OR content_hash = ?)""",
+        (
+            row["created_at_epoch"],
+            identity,
+            # claude-mem gives one moment to all that it found in one go, and no id of ours
+            None if identity is None else row.get("session_id"),
+            row["content_hash"],
+        ),
     ).fetchone()
     return int(found["id"]) if found else None
 
