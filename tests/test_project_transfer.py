@@ -258,6 +258,16 @@ def test_markdown_is_for_reading(full: Project) -> None:
         ("checkpoints", "files_in_progress", [{"path": 1, "lines": ""}]),
         ("ralph_iterations", "items_completed", [None]),
         ("sessions", "ended_at", "late"),
+        ("sessions", "id", 0),
+        ("checkpoints", "id", -1),
+        ("observations", "id", 2**63 - 1),
+        ("prompts", "id", "one"),
+        ("prompts", "session_id", "one"),
+        ("observations", "tokens_read", 2**63 - 1),
+        ("observations", "tokens_work", 1.5),
+        ("checkpoints", "context_percent", float("nan")),
+        ("ralph_iterations", "context_peak_percent", "most"),
+        ("ralph_iterations", "iteration", "last"),
     ],
 )
 def test_what_nobody_could_read_is_refused(
@@ -268,5 +278,5 @@ def test_what_nobody_could_read_is_refused(
     whole[table][0][column] = value
     (empty.root / "in.json").write_text(json.dumps(whole))
     code, _, err = empty.call("import", "in.json")
-    assert (code, table in err) == (NO_EXPORT, True), err
+    assert (code, f"row 1 of {table}" in err) == (NO_EXPORT, True), err
     assert empty.ask("stats")["sessions"] == 0

@@ -19,7 +19,8 @@ VERSION = 1
 # In the order in which they can be written: what another refers to comes first.
 TABLES = ("sessions", "checkpoints", "observations", "ralph_iterations", "prompts")
 _TIMES = ("created_at", "ended_at")
-_LARGEST = 253_402_300_800_000  # milliseconds, the year 10,000
+_END_OF_TIME = 253_402_300_800_000  # milliseconds, the year 10,000
+_LARGEST = 2**53  # a larger number is none that every reader of JSON knows
 
 
 def _is_text(item: Any) -> bool:
@@ -123,23 +124,28 @@ def load(store: ProjectStore, incoming: Iterable[tuple[str, Row]], path: Path) -
     numbers: dict[str, dict[int, int]] = {table: {} for table in TABLES}
     taken_in: dict[str, set[int]] = {table: set() for table in TABLES}
     columns = {
-        table: [row["name"] for row in store.connection.execute(f"PRAGMA table_info({table})")]
+        table: {
+            row["name"]: row["type"]
+            for row in store.connection.execute(f"PRAGMA table_info({table})")
+        }
         for table in TABLES
     }
     for table, given in incoming:
         try:
+            _check_numbers(given, columns[table])
             row = _prepared(store, table, given, numbers)
             known = _known(store, table, row)
             if table in _MAY_RECUR and known in taken_in[table]:
                 known = None  # it was told twice, and is taken in twice
-            identity = known or _insert(store, table, row, columns[table])
+            identity = _insert(store, table, row, columns[table]) if known is None else known
         except (sqlite3.Error, TypeError, ValueError, KeyError, OverflowError) as error:
-            raise _refused(path, f"a row of {table} cannot be stored: {error}") from error
-        if isinstance(given.get("id"), int):
+            number = counts[f"{table} new"] + counts[f"{table} known"] + 1
+            raise _refused(path, f"row {number} of {table} cannot be stored: {error}") from error
+        if given.get("id") is not None:
             numbers[table][given["id"]] = identity
-        if not known:
+        if known is None:
             taken_in[table].add(identity)
-        counts[f"{table} {'known' if known else 'new'}"] += 1
+        counts[f"{table} {'new' if known is None else 'known'}"] += 1
     return {name: count for name, count in counts.items() if count}
 
 
@@ -174,6 +180,23 @@ def _refused(path: Path, reason: str) -> SourceFault:
     )
 
 
+def _check_numbers(given: Mapping[str, Any], columns: Mapping[str, str]) -> None:
+    """SQLite takes any value into any column, but whoever counts with it does not.
+
+    After the largest id that it knows, no row could be added any more.
+    """
+    for name, kind in columns.items():
+        value = given.get(name)
+        if kind == "TEXT" or value is None:
+            continue
+        if type(value) is not int and (kind == "INTEGER" or type(value) is not float):
+            raise ValueError(f"{name} is no number")
+        if not abs(value) <= _LARGEST:
+            raise ValueError(f"{name} is too large")
+    if given.get("id") is not None and given["id"] < 1:
+        raise ValueError("id is below 1")
+
+
 def _prepared(
     store: ProjectStore, table: str, given: Mapping[str, Any], numbers: Mapping[str, dict[int, int]]
 ) -> Row:
@@ -196,7 +219,7 @@ def _prepared(
     for name in _TIMES:  # what every reader of the store can read
         if row.get(name) is not None:
             times.epoch(row[name])
-    if not 0 <= row.get("created_at_epoch", 0) < _LARGEST:
+    if not 0 <= row.get("created_at_epoch", 0) < _END_OF_TIME:
         raise ValueError("created_at_epoch is no time")
     for name, other in _REFERENCES.items():
         if row.get(name) is not None:
@@ -245,7 +268,7 @@ def _known_observation(store: ProjectStore, row: Row) -> int | None:
     return int(found["id"]) if found else None
 
 
-def _insert(store: ProjectStore, table: str, row: Row, columns: list[str]) -> int:
+def _insert(store: ProjectStore, table: str, row: Row, columns: Mapping[str, str]) -> int:
     kept = {name: row[name] for name in columns if name in row}
     taken = store.connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (kept.get("id"),))
     if taken.fetchone():
