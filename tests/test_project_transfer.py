@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +123,26 @@ def test_an_empty_store_goes_and_comes(empty: Project) -> None:
         (empty.root / form).write_text(_export(empty, form))
         assert json.loads(_export(empty, form))["format"] == "anvil-memory"
         assert empty.ask("import", form)["counts"] == {}
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_an_export_is_of_one_moment(
+    full: Project, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """What a session writes meanwhile is in it whole or not at all."""
+    rows = transfer.rows
+
+    def slowly(connection: sqlite3.Connection) -> Iterator[tuple[str, dict[str, Any]]]:
+        told = rows(connection)
+        yield next(told)
+        store = full.store()
+        store.observations.add(NewObservation("change", "meanwhile"))
+        store.close()
+        yield from told
+
+    monkeypatch.setattr(transfer, "rows", slowly)
+    assert "meanwhile" not in _export(full, form)
+    assert full.titles("meanwhile") == ["meanwhile"]
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])

@@ -26,6 +26,7 @@ def export(call: Call) -> Answer:
     """All of the store, to a file or to standard output."""
     form = one_of("--format", call["format"] or "json", EXPORT_FORMATS)
     with call.reading() as store:
+        store.connection.execute("BEGIN")  # all of it as it is at one moment
         pieces = _pieces(store, form, call.place.project)
         if not call["output"]:
             sys.stdout.writelines(pieces)
