@@ -14,6 +14,7 @@ import pytest
 from pipeline.config import Config, load_config
 from pipeline.errors import EXIT_UNSOUND
 from pipeline.models import Ask
+from pipeline.store import Store
 from tests import support_command
 from tests.support_night import (
     CLAIMS,
@@ -320,3 +321,86 @@ def test_a_conversation_that_went_on_is_cut_as_the_other_machine_cut_it(
     write_session(desktop.home, "claude-code", session, start, [*said, ("user", last)])
     run_night(desktop.config, Script(claims={last: [(last, "fact")]}), at=NIGHT + timedelta(days=4))
     assert last.encode() in page.read_bytes()
+
+
+def harbor_row(machine: Machine) -> str:
+    page = (machine.config.vault / "Meta" / "Buckets.md").read_text("utf-8")
+    return next(row for row in page.splitlines() if row.startswith("| Harbor"))
+
+
+def quiet(machines: tuple[Machine, Machine], days: tuple[int, ...]) -> None:
+    """Nights without news, from the second round on which nothing may be committed."""
+    heads = []
+    for day in days:
+        for machine in machines:
+            assert machine.night(day).results.problems == []
+        heads.append(machines[-1].git("rev-parse", "HEAD"))
+    assert len(set(heads[1:])) <= 1
+    assert machines[0].git("rev-parse", "HEAD") == heads[-1]
+
+
+SILO = "The Harbor silo holds 900 loads of grain in the summer."
+
+
+def test_an_undo_on_the_other_machine_is_learnt_by_one_that_knew_the_run(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Its topic has no article here either: the nights are quiet, and news found it anew."""
+    laptop, desktop = machines
+    laptop.night(1)
+    desktop.memory("undo")
+    desktop.git("push", "--quiet")
+    quiet(machines, (2, 3, 4))
+    assert "[[" not in harbor_row(laptop)
+    for number in (4, 5):
+        session = f"01a227e9-11a7-7b0c-92c2-99aa37193c0{number}"
+        start = NIGHT + timedelta(days=4, hours=number)
+        write_session(laptop.home, "pi", session, start, [("user", SILO)])
+    script = Script(claims={**CLAIMS, SILO: [(SILO, "fact")]})
+    night = run_night(laptop.config, script, at=NIGHT + timedelta(days=5))
+    assert (night.results.problems, night.results.rejected) == ([], [])
+    page = laptop.config.vault / "articles" / HARBOR
+    assert SILO in page.read_text("utf-8") and "[[" in harbor_row(laptop)
+    # the undo is told of in the vault for ever, and means the first night alone
+    before = laptop.git("rev-parse", "HEAD")
+    store = Store(laptop.config.store_path)
+    store.runs.clear_found()
+    store.close()
+    night = run_night(laptop.config, at=NIGHT + timedelta(days=6))
+    assert (night.status, laptop.git("rev-parse", "HEAD")) == ("nothing", before)
+    assert "[[" in harbor_row(laptop)
+
+
+def test_an_undo_under_the_old_name_is_learnt_of_the_renamed_article(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """The other machine says what the page was called when the night wrote it."""
+    laptop, desktop = machines
+    articles = laptop.config.vault / "articles"
+    (articles / HARBOR).rename(articles / "Port.md")
+    laptop.git("add", "-A")
+    laptop.git("commit", "-qm", "mine")
+    laptop.night(1)
+    desktop.night(1)
+    desktop.memory("undo")
+    desktop.git("push", "--quiet")
+    assert desktop.articles() == [LANTERN]
+    quiet(machines, (2, 3, 4))
+    assert laptop.articles() == [LANTERN] and "[[" not in harbor_row(laptop)
+
+
+def test_a_store_that_passed_over_an_undo_learns_of_it(
+    machines: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an older version left it: the nights had looked at that commit already."""
+    laptop, desktop = machines
+    laptop.night(1)
+    desktop.memory("undo")
+    desktop.git("push", "--quiet")
+    with monkeypatch.context() as older:
+        older.setattr("pipeline.keeping.adopting.learn_undone", lambda *_, **__: None)
+        for day in (2, 3):
+            for machine in machines:
+                machine.night(day)
+    quiet(machines, (4, 5, 6))
+    assert "[[" not in harbor_row(laptop)

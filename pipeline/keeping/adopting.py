@@ -17,6 +17,7 @@ from pipeline.chronicle import CHANGELOG
 from pipeline.footnotes import citations_of
 from pipeline.gates import section_words
 from pipeline.history import Commit, History
+from pipeline.keeping.undone_elsewhere import learn_undone
 from pipeline.markdown import Page, parse
 from pipeline.prose import flat
 from pipeline.publish import digest
@@ -39,6 +40,8 @@ def adopt(
 ) -> int:
     """Enter every commit that folded chunks and is not in the ledger; return how many.
 
+    First what was taken back of those that are.
+
     since: a commit; those that it comes after are known. "" for none. step: what each is entered
     within; it may stop the rest.
 
@@ -53,6 +56,8 @@ def adopt(
         store.forgetting.learn(
             (conv for commit in log for conv in commit.trailers.get("Forgets", "").split()), at
         )
+    with step(), store.together():
+        learn_undone(store, history, vault, log, whole=not since)
     final = {bucket.name: bucket.merged_into or bucket.name for bucket in store.buckets.all()}
     missing = [commit for commit in log if _is_missing(commit, store, final)]
     if not missing:

@@ -157,7 +157,7 @@ class Ledger:
                 at=at,
             )
             if folding.undoes:
-                self._undo(folding, intent)
+                self.undo(folding.undoes, folding.stem, folding.written_hash)
                 self.withdraw(intent)
                 return
             if folding.bucket:
@@ -217,9 +217,30 @@ class Ledger:
                 self._connection.execute("UPDATE changes SET reported = 1 WHERE reported = 0")
             self.withdraw(intent)
 
-    def _undo(self, folding: Folding, intent: Intent) -> None:
-        """The article stands as before a run. Its chunks stay done with: they do not come back."""
-        run, stem = folding.undoes, folding.stem
+    def standing(self, run: str, stem: str) -> str:
+        """The article into which a run wrote, as it is called now; "" if nothing of it stands.
+
+        stem: its name when the run wrote it.
+        """
+        row = self._connection.execute(
+            "SELECT article FROM changes WHERE run = ? AND json_extract(change, '$.article') = ?",
+            (run, stem),
+        ).fetchone()
+        article: str = row["article"] if row else stem
+        stands = self._connection.execute(
+            """SELECT 1 FROM changes WHERE run = :run AND article = :article AND undone = 0
+               UNION ALL
+               SELECT 1 FROM synthesized_bucket_chunks
+               WHERE run = :run AND article = :article AND outcome = 'folded'""",
+            {"run": run, "article": article},
+        ).fetchone()
+        return article if stands else ""
+
+    def undo(self, run: str, stem: str, written_hash: str) -> None:
+        """The article stands as before a run. Its chunks stay done with: they do not come back.
+
+        written_hash: of the page as it is since, "" if it is gone.
+        """
         self._connection.execute(
             """UPDATE synthesized_bucket_chunks SET outcome = 'undone', "commit" = ''
                WHERE run = ? AND article = ?""",
@@ -234,7 +255,7 @@ class Ledger:
         self._connection.execute(
             "UPDATE merged SET undone = 1 WHERE run = ? AND stem = ?", (run, stem)
         )
-        if intent.file.content is None:
+        if not written_hash:
             self._connection.execute("DELETE FROM articles WHERE stem = ?", (stem,))
             # the topic goes on, and the user has spoken; of the old claims none is written again
             self._connection.execute(
@@ -246,7 +267,7 @@ class Ledger:
         else:
             self._connection.execute(
                 "UPDATE articles SET written_hash = ?, linked = 1 WHERE stem = ?",
-                (folding.written_hash, stem),
+                (written_hash, stem),
             )
 
     def record(
