@@ -52,7 +52,7 @@ def run(arguments: list[str]) -> int:
             raise
         sys.stderr.write(f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else ""))
         return fault.exit_code
-    return 0
+    return answer.code
 
 
 def _hand_over(answer: Answer, *, as_json: bool) -> None:

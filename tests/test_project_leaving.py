@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from pipeline.errors import ConfigFault
+from pipeline.cli.project import app
+from pipeline.errors import EXIT_PARTIAL, ConfigFault
+from pipeline.project.store import ProjectStore
 from tests.support_hook import bash, context, edit, fire, rows
 from tests.support_project import Project, new_project
 
@@ -151,3 +156,39 @@ def test_what_to_delete_must_be_said(project: Project, given: tuple[str, ...]) -
     project.observe("soil")
     assert project.call("delete", *given)[0] == ConfigFault.exit_code
     assert project.titles("soil") == ["soil"]
+
+
+@pytest.mark.parametrize("doing", ["SELECT * FROM observations", "UPDATE sessions SET branch = ''"])
+def test_what_another_program_keeps_in_the_file_is_told(
+    project: Project, monkeypatch: pytest.MonkeyPatch, doing: str
+) -> None:
+    """By both command lines, with the code of a partial result; once it ends, it can be mended."""
+    told = f"still in {project.database}"
+    first, second = project.observe(WORD), project.observe(f"{WORD} again")
+    project.observe("soil")
+    done = ProjectStore.scrub
+
+    def beside(store: ProjectStore) -> bool:
+        """What another program does that began after the deletion, and goes on."""
+        if doing.startswith("UPDATE"):
+            other.execute("BEGIN IMMEDIATE")
+            other.execute(doing)
+        return done(store)
+
+    monkeypatch.setitem(ProjectStore.__init__.__kwdefaults__ or {}, "patience", 0.1)
+    monkeypatch.setattr(ProjectStore, "scrub", beside)
+    with closing(sqlite3.connect(project.database, isolation_level=None)) as other:
+        if doing.startswith("SELECT"):
+            other.execute("BEGIN")
+            other.execute(doing).fetchall()
+        code, out, err = project.call("delete", str(first))
+        assert (code, out) == (EXIT_PARTIAL, f"deleted {first}\n") and told in err
+        other.execute("ROLLBACK")
+        if doing.startswith("SELECT"):
+            other.execute("BEGIN")
+            other.execute(doing).fetchall()
+        ran = CliRunner().invoke(app, ["edit", str(second), "--title", "plain"])
+        assert ran.exit_code == EXIT_PARTIAL and told in ran.stderr
+    monkeypatch.setattr(ProjectStore, "scrub", done)
+    assert project.call("delete", "--match", WORD)[::2] == (0, "")
+    assert _is_gone(project) and project.titles("soil") == ["soil"]

@@ -35,7 +35,10 @@ def _function(command: Command) -> Callable[..., None]:
     def function(as_json: bool, **values: Any) -> None:
         given = {name.removesuffix("_"): value for name, value in values.items()}
         call = Call.here(given)
-        show(command.carry_out(call), as_json=as_json)
+        answer = command.carry_out(call)
+        show(answer, as_json=as_json)
+        if answer.code:
+            raise typer.Exit(answer.code)
 
     parameters = [_parameter(flag) for flag in command.flags]
     parameters.append(_keyword("as_json", JsonOption, False))

@@ -45,7 +45,8 @@ class Flag(NamedTuple):
 class Answer(NamedTuple):
     """What a command found or did. data: for --json. lines: for a reader. warnings: for stderr.
 
-    as_json: JSON was asked for by another flag than --json. written: it was printed already.
+    as_json: JSON was asked for by another flag than --json. written: it was printed already. code:
+    what to exit with.
     """
 
     data: Any
@@ -53,6 +54,7 @@ class Answer(NamedTuple):
     warnings: Sequence[str] = ()
     as_json: bool = False
     written: bool = False
+    code: int = 0
 
 
 class Call:

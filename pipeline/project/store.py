@@ -123,17 +123,24 @@ class ProjectStore:
                 found.append(f"the search index of {table} is out of step: {error}")
         return found
 
-    def scrub(self) -> None:
+    def scrub(self) -> bool:
         """Leave nothing of what was deleted in the file: neither in the index nor in the log.
 
-        The index keeps the words of a deleted row until its parts are merged.
+        The index keeps the words of a deleted row until its parts are merged. False if something
+        stays, since another program reads what was there before, or writes.
         """
         with faults(self.path):
-            for table in ("observations", "sessions", "prompts"):
-                self.connection.execute(
-                    f"INSERT INTO {table}_fts ({table}_fts) VALUES ('optimize')"
-                )
-            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            try:
+                for table in ("observations", "sessions", "prompts"):
+                    self.connection.execute(
+                        f"INSERT INTO {table}_fts ({table}_fts) VALUES ('optimize')"
+                    )
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+                return False
+            busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
 
     def close(self) -> None:
         """Give the file back."""

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from pipeline.errors import ConfigFault
+from pipeline.errors import EXIT_PARTIAL, ConfigFault
 from pipeline.project import linear, machine, matching, place
 from pipeline.project.call import Answer, Call
 from pipeline.project.checkpoints import FileInProgress, NewCheckpoint, files_in_progress
@@ -95,8 +95,8 @@ def edit(call: Call) -> Answer:
             changes["session_id"] = store.sessions.named(call["session"], call.place)
         store.observations.edit(identity, changes)
         (row,) = store.observations.get([identity])
-    _scrub(call)
-    return Answer(row, [f"observation {identity} changed"], _unusual(changes.get("concepts", ())))
+    unusual = _unusual(changes.get("concepts", ()))
+    return _scrubbed(call, Answer(row, [f"observation {identity} changed"], unusual))
 
 
 def delete(call: Call) -> Answer:
@@ -113,8 +113,8 @@ def delete(call: Call) -> Answer:
         )
     with call.store() as store:
         store.observations.delete(wanted)
-    _scrub(call)
-    return Answer({"deleted": wanted}, [f"deleted {', '.join(map(str, wanted))}"])
+    lines = [f"deleted {', '.join(map(str, wanted))}"]
+    return _scrubbed(call, Answer({"deleted": wanted}, lines))
 
 
 def _delete_matching(call: Call, text: str) -> Answer:
@@ -124,14 +124,13 @@ def _delete_matching(call: Call, text: str) -> Answer:
         there = matching.found(store, text)
         if not call["dry_run"]:
             matching.take_out(store, there, text)
-    if not call["dry_run"]:
-        _scrub(call)
     data = {table: [row["id"] for row in rows] for table, rows in there.items()}
     would = "would be deleted:" if call["dry_run"] else "deleted:"
     told = matching.lines(there)
-    return Answer(
+    answer = Answer(
         {"dry_run": bool(call["dry_run"]), **data}, [would, *told] if told else ["nothing found"]
     )
+    return answer if call["dry_run"] else _scrubbed(call, answer)
 
 
 def checkpoint(call: Call) -> Answer:
@@ -253,9 +252,16 @@ def _named(call: Call, path: str) -> str:
     return call.place.relative(path)
 
 
-def _scrub(call: Call) -> None:
+def _scrubbed(call: Call, answer: Answer) -> Answer:
+    """The answer of a command that took something out, when the file has nothing of it either."""
     with call.reading() as store:
-        store.scrub()
+        if store.scrub():
+            return answer
+    told = (
+        f"the old text is still in {call.place.database} or its log, since another program has it "
+        "open: end that, then repeat `anvil-memory delete --match TEXT`"
+    )
+    return answer._replace(warnings=[*answer.warnings, told], code=EXIT_PARTIAL)
 
 
 def _asked_for(call: Call, store: ProjectStore) -> dict[str, Any] | None:
