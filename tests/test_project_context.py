@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from pipeline.models import fetch
-from pipeline.project import vocabulary
+from pipeline.project import place, vocabulary
+from pipeline.project.observations import NewObservation
 from pipeline.spans import CONTEXT_TAG, without_spans
 from pipeline.store import Store
-from tests.support_project import Project, new_project
+from tests.support_project import Project, git, new_project
 
 
 @pytest.fixture
@@ -93,6 +94,32 @@ def test_what_is_taken_in_later_is_not_newer(project: Project, tmp_path: Path) -
     text = _text(project, "--resume")
     assert "Task: Weed" in text and "Sow beans\n" not in text
     assert "Asked last: Weed now | Sow beans now" in text
+
+
+def test_the_last_work_is_told_however_much_came_between(project: Project, tmp_path: Path) -> None:
+    """Sessions of other worktrees, and those that did nothing, are passed over; so are handoffs."""
+    elsewhere = tmp_path / "elsewhere"
+    (project.root / "a").write_text("a")
+    git(project.root, "add", "a")
+    git(project.root, "commit", "-qm", "a")
+    git(project.root, "worktree", "add", "-q", str(elsewhere), "-b", "other")
+    project.observe("Fence half done", "--session", "one")
+    store = project.store()
+    here, there = (place.find(folder, {}, tmp_path) for folder in (project.root, elsewhere))
+    for number in range(50):
+        store.sessions.open(f"empty {number}", here)
+        work = store.sessions.open(f"elsewhere {number}", there)
+        store.sessions.ask(work, "Mow", "garden")
+    store.close()
+    assert "Session of" in _text(project, "--resume")
+    assert "Mow" not in _text(project, "--resume")
+    assert "Asked last" not in _text(project, "--resume")
+    project.observe("Paint the fence", "--session", "one", kind="handoff")
+    store = project.store()
+    for number in range(50):
+        store.observations.add(NewObservation("handoff", f"Mow {number}", session_id=work))
+    store.close()
+    assert "Task: Paint the fence" in _text(project)
 
 
 def test_a_handoff_file_that_is_gone_is_called_so(project: Project) -> None:

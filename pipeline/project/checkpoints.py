@@ -126,6 +126,20 @@ class Checkpoints:
         ).fetchone()
         return _row(row) if row else None
 
+    def observed_handoff(self, worktree: str) -> Row | None:
+        """The last handoff observed without a checkpoint, in this worktree or outside of any
+        session.
+        """
+        # the observation of a checkpoint carries its id, and so do those made before one
+        row = self._connection.execute(
+            """SELECT o.id FROM observations AS o LEFT JOIN sessions AS s ON s.id = o.session_id
+               WHERE o.type = 'handoff' AND o.title NOT GLOB 'Checkpoint *'
+                 AND (o.session_id IS NULL OR s.worktree = ?)
+               ORDER BY o.created_at_epoch DESC, o.id DESC LIMIT 1""",
+            (worktree,),
+        ).fetchone()
+        return self._observations.get([row["id"]])[0] if row else None
+
     def handoffs(self) -> list[Row]:
         """The checkpoints with a handoff file, the last first."""
         rows = self._connection.execute(

@@ -93,24 +93,20 @@ def lines(state: Row) -> list[str]:
 
 def _handoff(store: ProjectStore, place: Place) -> Row | None:
     """The last handoff that was observed without a checkpoint, in the form of one."""
-    for row in store.observations.recent(Filters(types=("handoff",)), _LAST):
-        session = store.sessions.get(row["session_id"]) if row["session_id"] else None
-        elsewhere = session is not None and session["worktree"] != place.worktree
-        # the observation of a checkpoint carries its id, and so do those made before one
-        if elsewhere or row["title"].startswith("Checkpoint "):
-            continue
-        return {
-            "observation": row["id"],
-            "session_id": row["session_id"],
-            "created_at": row["created_at"],
-            "current_task": row["title"],
-            "task_progress": row["subtitle"],
-            "resume_summary": row["content"],
-            "files_in_progress": [{"path": path, "lines": ""} for path in row["files"][1:]],
-            "handoff_file": row["file_path"],
-            "linear_issue": row["linear_issue"],
-        }
-    return None
+    row = store.checkpoints.observed_handoff(place.worktree)
+    if row is None:
+        return None
+    return {
+        "observation": row["id"],
+        "session_id": row["session_id"],
+        "created_at": row["created_at"],
+        "current_task": row["title"],
+        "task_progress": row["subtitle"],
+        "resume_summary": row["content"],
+        "files_in_progress": [{"path": path, "lines": ""} for path in row["files"][1:]],
+        "handoff_file": row["file_path"],
+        "linear_issue": row["linear_issue"],
+    }
 
 
 def _newest(*candidates: Row | None) -> Row | None:
@@ -122,8 +118,7 @@ def _session(store: ProjectStore, place: Place, checkpoint: Row | None) -> Row |
     if checkpoint is not None:
         named = checkpoint["session_id"]
         return store.sessions.get(named) if named is not None else None
-    here = [row for row in store.sessions.recent(_LAST) if row["worktree"] == place.worktree]
-    return next((row for row in here if row["observations"] or row["request"]), None)
+    return store.sessions.last(place.worktree)
 
 
 def _last(rows: list[Row], holds: Any) -> str:

@@ -67,6 +67,16 @@ class Sessions:
         )
         return [dict(row) for row in rows]
 
+    def last(self, worktree: str) -> Row | None:
+        """The session begun last in this worktree, of those in which anything was asked or done."""
+        row = self._connection.execute(
+            """SELECT * FROM sessions AS s WHERE worktree = ? AND (request <> ''
+                   OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id))
+               ORDER BY created_at DESC, id DESC LIMIT 1""",
+            (worktree,),
+        ).fetchone()
+        return dict(row) if row else None
+
     def open(self, claude_session_id: str, place: Place) -> int:
         """The session's id; one that has ended goes on, unless it did so after this moment. What is
         known of it already stays.
