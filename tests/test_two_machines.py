@@ -404,3 +404,20 @@ def test_a_store_that_passed_over_an_undo_learns_of_it(
                 machine.night(day)
     quiet(machines, (4, 5, 6))
     assert "[[" not in harbor_row(laptop)
+
+
+def test_what_was_taken_back_on_the_other_machine_is_not_said_again(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Not from another piece either, as where the conversation was cut otherwise."""
+    laptop, desktop = machines
+    say(desktop, NEWS)
+    run_night(desktop.config, knowing(), at=NIGHT + timedelta(days=1))
+    desktop.memory("undo")
+    desktop.git("push", "--quiet")
+    laptop.git("pull", "--quiet")
+    session, said = "01a227e9-11a7-7b0c-92c2-99aa37193c02", [("user", NEWS), ("user", MORE)]
+    write_session(laptop.home, "pi", session, NIGHT - timedelta(hours=2), said)
+    run_night(laptop.config, knowing(), at=NIGHT + timedelta(days=2))
+    text = (laptop.config.vault / "articles" / LANTERN).read_text("utf-8")
+    assert f"{MORE}[" in text and f"{NEWS}[" not in text

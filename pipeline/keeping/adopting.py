@@ -75,12 +75,12 @@ def adopt(
                 if not path.startswith(_ARTICLES):
                     continue
                 stem, article = PurePosixPath(path).stem, _article_now(commit, path, store, there)
-                if (commit.trailers["Run"], flat(path)) in taken_back:
-                    # done with all the same: what was taken back does not come back
-                    _note(commit, article, store, at, outcome="undone")
-                elif article in known or article != stem:
-                    # what is known of the article may be later than this commit
-                    _note(commit, article, store, at, outcome="folded")
+                undone = (commit.trailers["Run"], flat(path)) in taken_back
+                if undone or article in known or article != stem:
+                    # done with all the same: what was taken back does not come back, and what is
+                    # known of the article may be later than this commit
+                    outcome = "undone" if undone else "folded"
+                    _note(commit, article, store, at, outcome=outcome)
                     fresh, _ = _written(commit, path, store, history)
                     store.ledger.shut_out(article, list(fresh), commit.trailers["Run"])
                 else:
