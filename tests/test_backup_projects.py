@@ -85,7 +85,7 @@ def test_what_is_forgotten_is_named_where_a_project_holds_it(told: Project) -> N
     about = [line for line in said.splitlines() if str(told.database) in line]
     assert len(about) == 1
     assert "anvil-memory delete --match TEXT" in about[0]
-    told.ask("delete", "--match", "dashboard shows the queue")
+    told.ask("delete", "--match", "dashboard shows the queue", "--yes")
     said = memory("forget", "--match", "dashboard shows the queue", "--yes", code=EXIT_PARTIAL)
     assert str(told.database) not in said
 

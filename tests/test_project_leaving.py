@@ -132,25 +132,25 @@ def test_a_text_leaves_every_table(project: Project) -> None:
     fire(project, "Stop", last_assistant_message=f"Next steps:\n- rotate the {WORD} certificate")
     kept = project.call("export")[1]
     match = ("delete", "--match", f"rotate the  {WORD} certificate")
-    code, out, _ = project.call(*match, "--dry-run")
+    code, out, _ = project.call(*match)
     assert code == 0 and f"prompts 1  please rotate the {WORD.title()}" in out
     assert project.call("export")[1] == kept
-    gone = project.ask(*match)
+    gone = project.ask(*match, "--yes")
     assert [gone[table] for table in ("prompts", "sessions", "ralph_iterations")] == [[1]] * 3
     assert _is_gone(project) and project.ask("doctor")["problems"] == []
     assert [row["prompt"] for row in _exported(project, "prompts")] == ["water the beds"]
     assert "Committed: water" in _summary(project)
-    assert project.call(*match)[1] == "nothing found\n"
+    assert project.call(*match, "--yes")[1] == "nothing found\n"
 
 
 def test_of_a_long_prompt_its_beginning_goes_too(project: Project) -> None:
     """A session is known by the first 2,000 characters of it, in which the text does not stand."""
     fire(project, "UserPromptSubmit", prompt=f"{WORD} " + "soil " * 1000 + "secret garden")
-    project.ask("delete", "--match", "SECRET garden")
+    project.ask("delete", "--match", "SECRET garden", "--yes")
     assert _is_gone(project)
 
 
-@pytest.mark.parametrize("given", [(), ("1", "--match", "x"), ("1", "--dry-run"), ("--match", " ")])
+@pytest.mark.parametrize("given", [(), ("1", "--match", "x"), ("1", "--yes"), ("--match", " ")])
 def test_what_to_delete_must_be_said(project: Project, given: tuple[str, ...]) -> None:
     """Ids, or a text; nothing is deleted otherwise."""
     project.observe("soil")
@@ -190,5 +190,5 @@ def test_what_another_program_keeps_in_the_file_is_told(
         ran = CliRunner().invoke(app, ["edit", str(second), "--title", "plain"])
         assert ran.exit_code == EXIT_PARTIAL and told in ran.stderr
     monkeypatch.setattr(ProjectStore, "scrub", done)
-    assert project.call("delete", "--match", WORD)[::2] == (0, "")
+    assert project.call("delete", "--match", WORD, "--yes")[::2] == (0, "")
     assert _is_gone(project) and project.titles("soil") == ["soil"]

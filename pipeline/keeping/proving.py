@@ -89,7 +89,7 @@ def left_outside(
     if commits:
         yield str(History(config.vault).git_dir()), f"{commits} commits of the vault hold it"
     for memory in project_stores.holding(config, needles):
-        yield str(memory), "a project's memory: there, anvil-memory delete --match TEXT"
+        yield str(memory), "a project's memory: there, anvil-memory delete --match TEXT --yes"
     for kept in known_backups(config):
         yield str(kept), "a backup: make a new one, delete this one"
     for place in (config.data_dir, config.vault):

@@ -168,7 +168,7 @@ COMMANDS = (
     Command(
         "delete",
         "Take observations, or all in which a text stands, out of the store, its index and file.",
-        'delete --match "WORDS" --dry-run',
+        'delete --match "WORDS"',
         (
             Flag("ids", "The ids of observations.", many=True),
             Flag(
@@ -176,9 +176,9 @@ COMMANDS = (
                 "All in which this text stands, whatever its case: observations, prompts, "
                 "checkpoints, iterations, and the lines of sessions' requests and summaries.",
             ),
-            Flag("--dry-run", "Only show what --match would delete.", kind=bool),
+            Flag("--yes", "Delete what --match shows without it.", kind=bool),
         ),
-        "writing.delete",
+        "deleting.delete",
     ),
     Command(
         "export",

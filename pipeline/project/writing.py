@@ -1,4 +1,4 @@
-"""The commands that write: init, observe, checkpoint, ralph-iteration, session, edit, delete."""
+"""The commands that write: init, observe, checkpoint, ralph-iteration, session, edit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from pipeline.errors import EXIT_PARTIAL, ConfigFault
-from pipeline.project import linear, machine, matching, place
+from pipeline.project import linear, machine, place
 from pipeline.project.call import Answer, Call
 from pipeline.project.checkpoints import FileInProgress, NewCheckpoint, files_in_progress
 from pipeline.project.iterations import NewIteration
@@ -96,41 +96,7 @@ def edit(call: Call) -> Answer:
         store.observations.edit(identity, changes)
         (row,) = store.observations.get([identity])
     unusual = _unusual(changes.get("concepts", ()))
-    return _scrubbed(call, Answer(row, [f"observation {identity} changed"], unusual))
-
-
-def delete(call: Call) -> Answer:
-    """Take out observations, or all in which a text stands: rows, search index and file."""
-    wanted = ids(call["ids"] or [])
-    if call["match"] is not None:
-        if wanted:
-            raise ConfigFault("ids and --match cannot be given together", mend="give one of them")
-        return _delete_matching(call, call["match"])
-    if not wanted or call["dry_run"]:
-        raise ConfigFault(
-            "--dry-run belongs to --match" if wanted else "nothing is said of what to delete",
-            mend="give --match TEXT, or ids alone",
-        )
-    with call.store() as store:
-        store.observations.delete(wanted)
-    lines = [f"deleted {', '.join(map(str, wanted))}"]
-    return _scrubbed(call, Answer({"deleted": wanted}, lines))
-
-
-def _delete_matching(call: Call, text: str) -> Answer:
-    if not text.strip():
-        raise ConfigFault("--match cannot be empty", mend="give a text that is to go")
-    with call.store() as store:
-        there = matching.found(store, text)
-        if not call["dry_run"]:
-            matching.take_out(store, there, text)
-    data = {table: [row["id"] for row in rows] for table, rows in there.items()}
-    would = "would be deleted:" if call["dry_run"] else "deleted:"
-    told = matching.lines(there)
-    answer = Answer(
-        {"dry_run": bool(call["dry_run"]), **data}, [would, *told] if told else ["nothing found"]
-    )
-    return answer if call["dry_run"] else _scrubbed(call, answer)
+    return scrubbed(call, Answer(row, [f"observation {identity} changed"], unusual))
 
 
 def checkpoint(call: Call) -> Answer:
@@ -244,24 +210,24 @@ def ids(given: list[str]) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _named(call: Call, path: str) -> str:
-    """A file by its path in the project; as it is given where no such file is."""
-    here = call.cwd / place.user_path(path)
-    if path and (path.startswith((".", "~")) or is_file(here)):
-        return call.place.relative(os.path.normpath(here))
-    return call.place.relative(path)
-
-
-def _scrubbed(call: Call, answer: Answer) -> Answer:
+def scrubbed(call: Call, answer: Answer) -> Answer:
     """The answer of a command that took something out, when the file has nothing of it either."""
     with call.reading() as store:
         if store.scrub():
             return answer
     told = (
         f"the old text is still in {call.place.database} or its log, since another program has it "
-        "open: end that, then repeat `anvil-memory delete --match TEXT`"
+        "open: end that, then repeat `anvil-memory delete --match TEXT --yes`"
     )
     return answer._replace(warnings=[*answer.warnings, told], code=EXIT_PARTIAL)
+
+
+def _named(call: Call, path: str) -> str:
+    """A file by its path in the project; as it is given where no such file is."""
+    here = call.cwd / place.user_path(path)
+    if path and (path.startswith((".", "~")) or is_file(here)):
+        return call.place.relative(os.path.normpath(here))
+    return call.place.relative(path)
 
 
 def _asked_for(call: Call, store: ProjectStore) -> dict[str, Any] | None:
