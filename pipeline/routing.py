@@ -57,7 +57,12 @@ class Router:
         )
         said = gist(messages, policy.chunk.gist_words)
         piece = self._profiles.piece(chunk)
-        routed = _route(chunk, said, self._ranked(chunk, said, piece), self._profiles, self._desk)
+        if done := self._desk.store.buckets.that_took(chunk.id):
+            # by another machine: under a second topic the same would be written twice
+            routed = _to([(bucket, 1.0) for bucket in done], chunk)
+        else:
+            ranked = self._ranked(chunk, said, piece)
+            routed = _route(chunk, said, ranked, self._profiles, self._desk)
         for bucket in routed.new:
             self._profiles.add(bucket)
         for assignment in routed.assignments:

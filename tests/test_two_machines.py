@@ -421,3 +421,25 @@ def test_what_was_taken_back_on_the_other_machine_is_not_said_again(
     run_night(laptop.config, knowing(), at=NIGHT + timedelta(days=2))
     text = (laptop.config.vault / "articles" / LANTERN).read_text("utf-8")
     assert f"{MORE}[" in text and f"{NEWS}[" not in text
+
+
+def test_what_the_other_machine_folded_goes_into_no_second_topic(
+    machines: tuple[Machine, Machine],
+) -> None:
+    """Though the model here would have filed it elsewhere; it is not asked."""
+    laptop, desktop = machines
+    for machine in machines:
+        say(machine, NEWS)
+    run_night(laptop.config, knowing(), at=NIGHT + timedelta(days=1))
+    laptop.git("push", "--quiet")
+    desktop.git("pull", "--quiet")
+
+    def route(ask: Ask) -> str:
+        topics = ask.prompt.partition("Piece:")[0].splitlines()
+        return next(row[0] for row in topics if "Harbor" in row)
+
+    elsewhere = Script({"cluster/route": route}, claims=knowing().claims)
+    run_night(desktop.config, elsewhere, at=NIGHT + timedelta(days=2))
+    articles = desktop.config.vault / "articles"
+    assert f"{NEWS}[" in (articles / LANTERN).read_text("utf-8")
+    assert NEWS not in (articles / HARBOR).read_text("utf-8")

@@ -292,6 +292,18 @@ class Buckets:
         )
         return [row["bucket"] for row in rows]
 
+    def that_took(self, chunk_id: str) -> list[Bucket]:
+        """The buckets in which the ledger has this chunk, oldest first."""
+        rows = self._connection.execute(
+            f"""SELECT {_COLUMNS} FROM buckets
+               WHERE merged_into = '' AND EXISTS (
+                   SELECT 1 FROM synthesized_bucket_chunks
+                   WHERE bucket = buckets.name AND chunk_id = ?)
+               ORDER BY created_at, rowid""",
+            (chunk_id,),
+        )
+        return [_bucket(row) for row in rows]
+
     def of_project(self, project: str) -> set[str]:
         """Names of the buckets that chunks of this project belong to; none for no project."""
         rows = self._connection.execute(
