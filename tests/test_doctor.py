@@ -25,6 +25,7 @@ from pipeline.errors import BusyFault, ConfigFault
 from pipeline.lock import one_run
 from pipeline.vault import Vault
 from tests import support_broken as broken
+from tests import support_broken_vault as broken_vault
 from tests import support_command
 from tests.support_health import NOW, Healthy, healthy, kept, wrong
 from tests.support_night import NIGHT
@@ -52,25 +53,25 @@ BROKEN: list[tuple[Break, dict[str, Level]]] = [
     (broken.killed_run, {"D13": WARN}),
     (broken.slow_model, {"D14": WARN}),
     (broken.given_up, {"D15": WARN}),
-    (broken.no_vault, {"D20": FAIL}),
-    (broken.in_dropbox, {"D21": WARN}),
-    (broken.in_documents, {"D21": FAIL}),
-    (broken.store_in_onedrive, {"D21": WARN}),
-    (broken.export_in_downloads, {"D21": FAIL}),
-    (broken.merging, {"D22": FAIL}),
-    (broken.detached, {"D22": FAIL}),
-    (broken.no_repository, {"D22": FAIL}),
-    (broken.left_lock, {"D23": FAIL}),
-    (broken.left_branch_lock, {"D23": FAIL}),
-    (broken.nobody, {"D24": WARN}),
-    (broken.no_meta_page, {"D25": WARN}),
-    (broken.no_talk_folder, {"D25": WARN}),
-    (broken.put_back, {"D25": WARN, "D26": WARN}),
-    (broken.committed_conflict, {"D27": WARN}),
-    (broken.committed_conflict_of_topics, {"D27": WARN}),
-    (broken.footnotes_of_both_sides, {"D28": WARN}),
-    (broken.copy_of_a_syncer, {"D29": WARN}),
-    (broken.copy_of_icloud, {"D29": WARN}),
+    (broken_vault.no_vault, {"D20": FAIL}),
+    (broken_vault.in_dropbox, {"D21": WARN}),
+    (broken_vault.in_documents, {"D21": FAIL}),
+    (broken_vault.store_in_onedrive, {"D21": WARN}),
+    (broken_vault.export_in_downloads, {"D21": FAIL}),
+    (broken_vault.merging, {"D22": FAIL}),
+    (broken_vault.detached, {"D22": FAIL}),
+    (broken_vault.no_repository, {"D22": FAIL}),
+    (broken_vault.left_lock, {"D23": FAIL}),
+    (broken_vault.left_branch_lock, {"D23": FAIL}),
+    (broken_vault.nobody, {"D24": WARN}),
+    (broken_vault.no_meta_page, {"D25": WARN}),
+    (broken_vault.no_talk_folder, {"D25": WARN}),
+    (broken_vault.put_back, {"D25": WARN, "D26": WARN}),
+    (broken_vault.committed_conflict, {"D27": WARN}),
+    (broken_vault.committed_conflict_of_topics, {"D27": WARN}),
+    (broken_vault.footnotes_of_both_sides, {"D28": WARN}),
+    (broken_vault.copy_of_a_syncer, {"D29": WARN}),
+    (broken_vault.copy_of_icloud, {"D29": WARN}),
     (broken.no_model, {"D30": FAIL}),
     (broken.cut_weights, {"D30": FAIL}),
     (broken.junk_weights, {"D30": FAIL}),
@@ -138,10 +139,10 @@ def test_every_check_is_seen_to_fail() -> None:
 # ------------------------------------------------------------------ --fix
 
 MENDED: list[tuple[Break, str]] = [
-    (broken.left_lock, "D23"),
-    (broken.left_branch_lock, "D23"),
-    (broken.no_meta_page, "D25"),
-    (broken.no_talk_folder, "D25"),
+    (broken_vault.left_lock, "D23"),
+    (broken_vault.left_branch_lock, "D23"),
+    (broken_vault.no_meta_page, "D25"),
+    (broken_vault.no_talk_folder, "D25"),
     (broken.damaged_store, "D40"),
     (broken.no_database, "D40"),
     (broken.lost_store, "D40"),
@@ -209,7 +210,7 @@ def test_nothing_is_mended_while_a_run_is_at_work(healthy: Healthy) -> None:
 
 def test_a_lock_that_a_git_holds_stays(healthy: Healthy) -> None:
     """However old the lock is, while a git works in the vault it is that git's."""
-    broken.left_lock(healthy)
+    broken_vault.left_lock(healthy)
     at_work = subprocess.Popen(
         ["git", "cat-file", "--batch"], cwd=healthy.config.vault, stdin=subprocess.PIPE
     )
@@ -255,7 +256,7 @@ def test_what_the_archive_gets_back_is_what_it_had(healthy: Healthy) -> None:
 
 def test_a_page_put_back_is_committed_by_itself(healthy: Healthy) -> None:
     """What the user has staged does not go with it."""
-    broken.no_meta_page(healthy)
+    broken_vault.no_meta_page(healthy)
     page = broken.article(healthy)
     page.write_text(page.read_text() + "\nMy own words.\n")
     broken.git(healthy, "add", page.relative_to(healthy.config.vault).as_posix())
@@ -315,7 +316,7 @@ def test_before_the_first_run_nothing_is_wrong_or_made(healthy: Healthy) -> None
 
 def test_guarded_folders_are_those_of_a_mac(healthy: Healthy) -> None:
     """Elsewhere a vault in Documents is as good as any."""
-    assert wrong(replace(broken.in_documents(healthy), platform="linux").examine()) == {}
+    assert wrong(replace(broken_vault.in_documents(healthy), platform="linux").examine()) == {}
 
 
 def test_folders_that_sound_alike_are_not_guarded(healthy: Healthy) -> None:
