@@ -209,6 +209,7 @@ def _fill(path: Path) -> None:
                 (str(number), f"{number % CONVERSATIONS:08x}", number, words(15)),
             )
     store.soundness.index_again("messages_fts")
+    store.fulltext.gather()  # as a night does
     store.close()
 
 

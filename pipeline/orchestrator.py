@@ -60,6 +60,8 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
                 for part in passes(desk):
                     stopped |= _all_stages(part, control, only)
                     passed += 1
+                with control.write():
+                    desk.store.fulltext.gather()
             finally:
                 control.conclude()
                 desk.model.close()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from pipeline.recall.library import Library
 from pipeline.recall.postings import MOST, Index, postings
-from pipeline.recall.ranking import Weights, ranked, rarity, shortness
+from pipeline.recall.ranking import Weights, ranked, rarity, shortness, summed
 from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
@@ -20,28 +20,38 @@ _MOST = 10_000  # sections in which it is looked where in them a term stands
 _FTS = "sections_fts"
 
 
+def sections(library: Library) -> Index:
+    """The full-text index of the sections, for one search. The library's is fresh."""
+    return Index(library.sections.connection, _FTS, "sections", spaced=True)
+
+
 def rank(
     library: Library,
+    index: Index,
     wanted: Sequence[Term],
     called: Collection[str],
     then: Callable[[str], bool] | None = None,
 ) -> dict[int, float]:
-    """The sections that match, by row of the index. The index is fresh.
+    """The sections that match, by row of the index.
 
-    called: stems of articles of which it is known that they are meant. then: as in `messages`, of
-    ISO days.
+    index: as `sections` gives it. called: stems of articles of which it is known that they are
+    meant. then: as in `messages`, of ISO days.
     """
     connection = library.sections.connection
-    index = Index(connection, _FTS, "sections", spaced=True)
     found = [(one, _above(connection, one.term)) for one in postings(index, wanted)]
-    sums: defaultdict[int, float] = defaultdict(float)
+    sums = summed((one.rarity, one.rows) for one, _ in found)
     for one, above in found:
         # what is called so is found however common the word
-        for row in {*one.rows, *above} if len(above) <= MOST else one.rows:
-            sums[row] += one.rarity * (1 + above.get(row, 0.0))
+        held = frozenset(one.rows) if above else ()
+        for row, worth in above.items():
+            if row in held:
+                sums[row] += one.rarity * worth
+            elif len(above) <= MOST:
+                sums[row] = sums.get(row, 0.0) + one.rarity * (1 + worth)
     close = sorted(sorted(sums), key=sums.__getitem__, reverse=True)[:_CLOSE]
     places = library.sections.places(close)
     words, average = lengths(connection, _FTS, places)
+    short = {row: shortness(words.get(row, 0), average, _WEIGHTS.length) for row in places}
     matches = []
     for one, above in found:
         said = places.keys() & one.rows
@@ -52,8 +62,7 @@ def rank(
             said -= named.difference(both)
         counts = {row: above[row] for row in named}
         for row in said:
-            worth = shortness(words.get(row, 0), average, _WEIGHTS.length)
-            counts[row] = counts.get(row, 0.0) + worth
+            counts[row] = counts.get(row, 0.0) + short[row]
         matches.append((one.rarity, counts))
     if then:
         dated = {row: 1.0 for row, day in library.sections.days(close).items() if then(day)}

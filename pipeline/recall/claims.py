@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from pipeline.recall.postings import Index, postings
-from pipeline.recall.ranking import rarity, shortness
+from pipeline.recall.ranking import rarity, shortness, summed
 from pipeline.recall.sizes import lengths
 from pipeline.recall.terms import Term
 
@@ -32,13 +31,15 @@ def rank(
 ) -> dict[int, float]:
     """The claims that match, by rowid. then: as in `messages`."""
     found = postings(Index(store, _FTS, "claims", where, values), wanted)
-    sums: defaultdict[int, float] = defaultdict(float)
-    for one in found:
-        for row in one.rows:
-            sums[row] += one.rarity
+    sums = summed((one.rarity, one.rows) for one in found)
     likely = sorted(sums, key=sums.__getitem__, reverse=True)[:_WIDE]
-    kept = {row for (row,) in store.execute(_KEPT, (json.dumps(likely),))}
-    close = [row for row in likely if row in kept][:_CLOSE]
+    close: list[int] = []
+    for start in range(0, len(likely), _CLOSE):  # the first are enough where few were refused
+        some = likely[start : start + _CLOSE]
+        kept = {row for (row,) in store.execute(_KEPT, (json.dumps(some),))}
+        close += [row for row in some if row in kept][: _CLOSE - len(close)]
+        if len(close) == _CLOSE:
+            break
     words, average = lengths(store, _FTS, close)
     best = sum(one.rarity for one in found) or 1.0
     if then:

@@ -22,7 +22,9 @@ _SQL = """SELECT m.rowid AS row, m.conv, m.position, m.at, m.text, c.title, c.so
                  coalesce(nullif(m.project, ''), c.project) AS project
           FROM messages AS m JOIN conversations AS c USING (conv) WHERE m.rowid IN ({})"""
 _CLAIMS = """SELECT k.rowid AS row, k.text, k.messages, k.chunk_id, p.conv, c.title,
-                    coalesce(nullif(p.project, ''), c.project) AS project
+                    coalesce(nullif(p.project, ''), c.project) AS project,
+                    (SELECT at FROM messages AS m WHERE m.conv = p.conv AND m.position
+                     = coalesce((SELECT max(value) FROM json_each(k.messages)), 0)) AS at
              FROM claims AS k JOIN chunks AS p ON p.id = k.chunk_id
              JOIN conversations AS c USING (conv)
              WHERE k.dropped_reason = '' AND k.rowid IN ({})"""
@@ -143,8 +145,7 @@ class Finding:
             if conv in self._hiding.convs or self._hiding.chunk(told["chunk_id"]):
                 continue
             positions = json.loads(told["messages"])
-            at = self._at(conv, max(positions, default=0))
-            day = self.day(at)
+            day = self.day(told["at"] or "")
             if self._day_passes(day) and self._project_passes(told["project"]):
                 cites = tuple((conv, position, position) for position in positions)
                 yield Found(
@@ -246,14 +247,6 @@ class Finding:
         if self._since and (not day or day < self._since.isoformat()):
             return False
         return not self._until or ("" < day <= self._until.isoformat())
-
-    def _at(self, conv: str, position: int) -> str:
-        store = self._library.store
-        assert store is not None
-        row = store.execute(
-            "SELECT at FROM messages WHERE conv = ? AND position = ?", (conv, position)
-        ).fetchone()
-        return str(row[0]) if row else ""
 
     def _moment(self, day: date) -> str:
         """When a day begins, as the store writes times."""

@@ -28,8 +28,9 @@ from pipeline.sqlite import files_of, make_file, transaction
 NAME = "recall.sqlite"
 _VERSION = 7  # another number when anything is kept in another way
 _NAMING = re.compile(r"[^\W\d_]{3,}")
-_AT_ONCE = 12  # sections that are looked up together; most are never told
 _PATIENCE = 1.0  # seconds to wait for another search that brings the index up to date
+_AT_ONCE = 12  # sections that are looked up together; most are never told
+_MANY = 20  # articles after which the full-text index is put into one piece again
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE files (
@@ -146,7 +147,9 @@ class SectionIndex:
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
             there = self.connection.execute(
-                f"""SELECT id, path, stem, title, aliases, anchor, headings, lines, days, stamp
+                f"""SELECT id, path, stem, title, anchor,
+                           '[' || aliases || ',' || headings || ',' || lines || ','
+                               || days || ',' || stamp || ']'
                     FROM sections JOIN files USING (path)
                     WHERE id IN ({", ".join("?" * len(some))})""",
                 some,
@@ -263,6 +266,9 @@ class SectionIndex:
                 connection.execute("DELETE FROM files WHERE path = ?", (path,))
             for path, (stem, content) in texts.items():
                 self._write(connection, path, stem, changed[path][1], content)
+            if len(texts) > _MANY:
+                for table in ("sections_fts", "heads_fts"):
+                    connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
     def _write(
         self, connection: sqlite3.Connection, path: str, stem: str, stamp: Stamp, content: bytes
@@ -371,35 +377,25 @@ def _known(connection: sqlite3.Connection) -> dict[str, tuple[str, Stamp | None]
     }
 
 
-def _found(
-    path: str,
-    stem: str,
-    title: str,
-    aliases: str,
-    anchor: str,
-    headings: str,
-    lines: str,
-    days: str,
-    stamp: str,
-) -> Found:
-    """What stands in these columns."""
+def _found(path: str, stem: str, title: str, anchor: str, rest: str) -> Found:
+    """What stands in these columns, the last of which has all that is JSON."""
+    aliases, headings, lines, days, stamp = json.loads(rest)
     return Found(
         path=path,
         stem=stem,
         title=title,
-        aliases=tuple(json.loads(aliases)),
+        aliases=tuple(aliases),
         anchor=anchor,
         headings=_lines(headings),
         lines=_lines(lines),
-        days=json.loads(days),
-        changed=day_of(json.loads(stamp)),
+        days=days,
+        changed=day_of(stamp),
     )
 
 
-def _lines(told: str) -> tuple[Line, ...]:
+def _lines(told: list[tuple[str, list[tuple[str, int, int]]]]) -> tuple[Line, ...]:
     return tuple(
-        (text, tuple((conv, first, last) for conv, first, last in cites))
-        for text, cites in json.loads(told)
+        (text, tuple((conv, first, last) for conv, first, last in cites)) for text, cites in told
     )
 
 

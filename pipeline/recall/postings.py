@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.recall.ranking import rarity
@@ -28,7 +28,8 @@ class Index:
 
     fts: the index's name. table: of the rows, with their text in the column `text`. where: a
     condition on the row `r` that it must keep, "" for none, and its values. spaced: the index is
-    of text as `terms.spaced` makes it, so that what has no spaces is found in it.
+    of text as `terms.spaced` makes it, so that what has no spaces is found in it. Good for as long
+    as nothing is written.
     """
 
     connection: sqlite3.Connection
@@ -37,6 +38,7 @@ class Index:
     where: str = ""
     values: tuple[Any, ...] = ()
     spaced: bool = False
+    _probed: dict[Term, tuple[list[int], int | None]] = field(default_factory=dict, repr=False)
 
     def first(self, term: Term, most: int) -> list[int]:
         """The oldest rows with a term, at most so many."""
@@ -44,15 +46,23 @@ class Index:
             return self._containing(term.needle, most, "")
         return self.matching(term.expression, most)
 
-    def probed(self, term: Term, most: int) -> tuple[list[int], int | None]:
-        """The rows with a term; where there are more than `most`, none, and the next one after."""
+    def probed(self, term: Term) -> tuple[list[int], int | None]:
+        """The rows with a term; where there are more than MOST, none, and the next one after.
+
+        Asked for once: the index is one of a moment.
+        """
+        if term not in self._probed:
+            self._probed[term] = self._asked(term)
+        return self._probed[term]
+
+    def _asked(self, term: Term) -> tuple[list[int], int | None]:
         if self._is_read(term):
-            rows = self._containing(term.needle, most + 1, "")
-            return ([], rows[most]) if len(rows) > most else (rows, None)
+            rows = self._containing(term.needle, MOST + 1, "")
+            return ([], rows[MOST]) if len(rows) > MOST else (rows, None)
         query, values = self._matching(term.expression)
-        found = self.connection.execute(f"{query} LIMIT 1 OFFSET ?", (*values, most)).fetchone()
+        found = self.connection.execute(f"{query} LIMIT 1 OFFSET ?", (*values, MOST)).fetchone()
         # asked first, for to read the rows of a common word takes longer than to pass over them
-        return ([], found[0]) if found else (self.matching(term.expression, most), None)
+        return ([], found[0]) if found else (self.matching(term.expression, MOST), None)
 
     def newest(self, term: Term, most: int) -> list[int]:
         """The newest rows with a term, at most so many, the newest first."""
@@ -110,7 +120,7 @@ def postings(index: Index, wanted: Sequence[Term]) -> list[Posting]:
     Of a term that more than MOST rows hold, only those rows that hold a rarer one as well.
     """
     count = total(index.connection, index.fts)
-    probed = [(term, *index.probed(term, MOST)) for term in wanted]
+    probed = [(term, *index.probed(term)) for term in wanted]
     rare: list[Posting] = []
     common: list[tuple[Term, float]] = []
     taken = 0

