@@ -7,7 +7,7 @@ import math
 import pytest
 
 from pipeline.recall.marking import Marker, marking, snippet
-from pipeline.recall.ranking import Weights, likely, ranked, rarity, shortness
+from pipeline.recall.ranking import Weights, likely, ranked, rarity, shortness, summed
 from pipeline.recall.terms import Term, spaced, terms
 
 PLAIN = Weights(beside={}, length=0.0, saturation=1.0, group=0.0)
@@ -92,11 +92,43 @@ def test_a_snippet_shows_the_line_with_most_of_the_words() -> None:
     wanted = [Term('"retention"'), Term('"store"')]
     lines = ["Nothing here.", "Retention: what is stored.", "And more."]
     marker = Marker(wanted, marking())
-    assert snippet(lines, marker.spans(lines)) == "«Retention»: what is «stored». And more."
+    assert snippet(lines, marker.spans([lines])[0]) == "«Retention»: what is «stored». And more."
     long = ["word " * 100 + "retention " + "word " * 100]
-    shown = snippet(long, marker.spans(long))
+    shown = snippet(long, marker.spans([long])[0])
     assert shown.startswith("… word")
     assert shown.endswith("word …")
     assert "«retention»" in shown
     assert len(shown) < 320
     assert snippet([], []) == ""
+
+
+def test_what_matches_is_told_line_by_line_whatever_signs_the_lines_hold() -> None:
+    """No phrase reaches over the end of a line, and a sign that stands between lines is a sign."""
+    marker = Marker([Term('"red heron"'), Term('"reeds"'), Term('"青"', "青")], marking())
+    texts = [
+        ["A red", "heron stands.", "A red heron in the reeds."],
+        [],
+        ["\ue000 reeds \ue000 reeds", "\x02reeds\x03\0", ""],
+        ["nothing"],
+        ["reeds 青青"],
+    ]
+    assert marker.spans(texts) == [
+        [[], [], [(2, 11), (19, 24)]],
+        [],
+        [[(2, 7), (10, 15)], [(1, 6)], []],
+        [[]],
+        [[(0, 5), (6, 8)]],
+    ]
+
+
+def test_terms_in_one_list_count_as_terms_in_lists_that_are_alike() -> None:
+    weights = Weights(beside={1: 0.5}, length=0.0, saturation=1.0, group=0.7)
+    places = {number: ("one" if number < 4 else "two", number) for number in range(6)}
+    sizes = {"one": 4.0, "two": 2.0}
+    holding = {1: 1.0, 2: 0.5, 5: 1.0}
+    one_list = [(2.0, holding), (3.0, holding), (1.0, {3: 1.0})]
+    alike = [(rare, dict(held)) for rare, held in one_list]
+    shared, apart = (ranked(found, places, sizes, weights) for found in (one_list, alike))
+    assert shared == pytest.approx(apart)
+    rows = [7, 8]
+    assert summed([(2.0, rows), (3.0, rows), (1.0, [8, 9])]) == {7: 5.0, 8: 6.0, 9: 1.0}

@@ -9,7 +9,9 @@ from pipeline.recall.terms import Term
 
 MARKS = ("«", "»")
 _BEGIN, _END = "\x02", "\x03"
-_OWN = str.maketrans({"\0": " ", _BEGIN: " ", _END: " "})
+_APART = "\ue000"  # between lines; FTS5 takes it for a word, so that no phrase reaches over it
+_BETWEEN = f" {_APART} "
+_OWN = str.maketrans({"\0": " ", _BEGIN: " ", _END: " ", _APART: " "})
 _SHOWN = 280  # characters of a snippet, marks left out
 _BEFORE = 80  # of them at most before the first word that was found
 _LONGEST = 200_000  # characters of a text that is looked through
@@ -36,14 +38,18 @@ class Marker:
         self._expression = " OR ".join(f"({t.expression})" for t in wanted if not t.needle)
         self._beside = beside
 
-    def spans(self, texts: Sequence[str]) -> list[list[Span]]:
-        """Of each text the places of the terms, in order and apart, by the stems of words."""
-        clean = [text[:_LONGEST].translate(_OWN) for text in texts]
-        found = [_needles(text, self._needles) for text in clean]
+    def spans(self, texts: Sequence[Sequence[str]]) -> list[list[list[Span]]]:
+        """Of each line of each text the places of the terms, in order and apart, by their stems."""
+        found: list[list[list[Span]]] = [[[] for _ in lines] for lines in texts]
         if self._expression:
-            for row, marked in self._highlighted(clean):
-                found[row] += _between(marked)
-        return [_apart(each) for each in found]
+            # the lines of a text together, which takes half as long
+            for row, marked in self._highlighted(list(map(_joined, texts))):
+                found[row] = list(map(_between, marked.split(_BETWEEN)))
+        if self._needles:
+            for lines, places in zip(texts, found, strict=True):
+                for at, line in enumerate(lines):
+                    places[at] = _apart(places[at] + _needles(line[:_LONGEST], self._needles))
+        return found
 
     def _highlighted(self, texts: Sequence[str]) -> list[tuple[int, str]]:
         self._beside.execute("BEGIN")
@@ -93,6 +99,15 @@ def snippet(lines: Sequence[str], found: Sequence[Sequence[Span]]) -> str:
         here = stop
     parts += [text[here:end], " …" if end < len(text) else ""]
     return " ".join("".join(parts).split())
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """The lines as one text, without signs of ours but between them."""
+    text = _BETWEEN.join(lines)
+    usual = text.count(_APART) < max(1, len(lines)) and len(text) <= _LONGEST
+    if usual and not (_BEGIN in text or _END in text or "\0" in text):
+        return text
+    return _BETWEEN.join([line[:_LONGEST].translate(_OWN) for line in lines])
 
 
 def _needles(text: str, needles: Sequence[str]) -> list[Span]:

@@ -48,7 +48,8 @@ def rank(
     words = {row: words_in(sizes or b"") for row, _, _, _, sizes in told}
     usual = average(store, _FTS)
     worth = {row: shortness(words[row], usual, weights.length) for row in places}
-    matches = [(one.rarity, {row: worth[row] for row in one.rows if row in worth}) for one in found]
+    held = {id(one.rows): {row: worth[row] for row in one.rows if row in worth} for one in found}
+    matches = [(one.rarity, held[id(one.rows)]) for one in found]
     if then:
         said = {row: 1.0 for row, _, _, at, _ in told if then(at)}
         matches.append((rarity(len(places), len(said)), said))

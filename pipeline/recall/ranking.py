@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 _APART = 1 << 20  # units a group may have
+_Units = TypeVar("_Units", bound=Iterable[int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def ranked(
     best = 0.0
     beside = tuple(weights.beside.items())
     saturation = weights.saturation
-    for rare, holding in matches:
+    for rare, terms, holding in _alike(matches):
         known = [unit for unit in holding if unit in at]
         said = {at[unit]: holding[unit] for unit in known}
         near = said.copy()
@@ -75,7 +77,7 @@ def ranked(
             units[place] += whole * value / (value + saturation)
         # judged by the groups that are looked at, all of which may hold what is rare elsewhere
         within = Counter([places[unit][0] for unit in known])
-        worth = rarity(len(sizes), len(within))
+        worth = terms * rarity(len(sizes), len(within))
         best += rare + weights.group * worth
         for group, count in within.items():
             slack = weights.group_saturation * (
@@ -92,13 +94,25 @@ def ranked(
 def summed(matches: Iterable[tuple[float, Iterable[int]]]) -> dict[int, float]:
     """Of each unit the rarity of all it holds."""
     sums: dict[int, float] = {}
-    for rare, holding in matches:
+    for rare, _, holding in _alike(matches):
         if not sums:  # nearly all of them come by the first
             sums = dict.fromkeys(holding, rare)
             continue
         for unit in holding:
             sums[unit] = sums.get(unit, 0.0) + rare
     return sums
+
+
+def _alike(matches: Iterable[tuple[float, _Units]]) -> Iterator[tuple[float, int, _Units]]:
+    """Rarity in all, number, and units of those matches that have one list of units together.
+
+    Common terms often do, for they are looked for together.
+    """
+    found: dict[int, tuple[list[float], _Units]] = {}
+    for rare, holding in matches:
+        found.setdefault(id(holding), ([], holding))[0].append(rare)
+    for rares, holding in found.values():
+        yield sum(rares), len(rares), holding
 
 
 def likely(

@@ -209,9 +209,8 @@ def _each_once(
     said: set[str] = set()
     cited: set[tuple[str, int]] = set()
     while some := list(islice(scored, limit)):
-        spans = iter(marker.spans([line for _, one in some for line in one.lines]))
-        for score, one in some:
-            own = list(islice(spans, len(one.lines)))
+        spans = marker.spans([one.lines for _, one in some])
+        for (score, one), own in zip(some, spans, strict=True):
             if one.place == "articles":
                 said.update(map(_plainly, one.lines))
             elif one.place == "claims":
@@ -252,7 +251,7 @@ def _hit(
             redact(text, **lib.redaction).text for text in (title, anchor, "\n".join(lines))
         )
         lines = body.split("\n")
-        spans = marker.spans(lines)
+        (spans,) = marker.spans([lines])
     return Hit(
         place=one.place,
         title=title,
