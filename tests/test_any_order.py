@@ -65,7 +65,7 @@ def config(home: Path) -> Config:
     write_sessions(home)
     config = make_vault()
     run_night(config)
-    shutil.copytree(home, home.with_name("as-it-was"), symlinks=True)
+    shutil.copytree(home, home.with_name(f"{home.name}-as-it-was"), symlinks=True)
     return config
 
 
@@ -75,7 +75,9 @@ class World:
     def __init__(self, config: Config) -> None:
         self.home = config.vault.parent
         shutil.rmtree(self.home)
-        shutil.copytree(self.home.with_name("as-it-was"), self.home, symlinks=True)
+        shutil.copytree(
+            self.home.with_name(f"{self.home.name}-as-it-was"), self.home, symlinks=True
+        )
         self.config = config
         self.night_at = NIGHT
         self.said: dict[str, str] = {}  # claims that were said since → their sessions

@@ -69,7 +69,7 @@ def config(home: Path) -> Config:
     rows[head] = rows[head].removesuffix(" kept |")
     rows[head + 1] += "---|"
     page.write_text("\r\n".join(["Mine.", "", *rows, "", "Mine | too.", ""]), newline="")
-    shutil.copytree(home, home.with_name("as-it-was"), symlinks=True)
+    shutil.copytree(home, home.with_name(f"{home.name}-as-it-was"), symlinks=True)
     return config
 
 
@@ -79,7 +79,7 @@ class World:
     def __init__(self, config: Config) -> None:
         home = config.vault.parent
         shutil.rmtree(home)
-        shutil.copytree(home.with_name("as-it-was"), home, symlinks=True)
+        shutil.copytree(home.with_name(f"{home.name}-as-it-was"), home, symlinks=True)
         self.config = config
         self.claims: dict[str, str] = {}
         self.written: dict[str, Counter[str]] = {}
