@@ -84,10 +84,9 @@ def _cleaned(
         return redact(text, **redaction).text
 
     return replace(conversation, title=clean(conversation.title)), [
-        replace(
-            message,
+        message._replace(
             text=clean(message.text),
-            actions=tuple(replace(action, path=clean(action.path)) for action in message.actions),
+            actions=tuple(action._replace(path=clean(action.path)) for action in message.actions),
         )
         for message in messages
     ]

@@ -1,7 +1,8 @@
 """The nouns of the pipeline, in the order they come to be.
 
 Session → Conversation → Message → Chunk → Bucket → Claim → Draft (edits) → Change. All are frozen;
-every time is an aware UTC datetime; every position and ordinal counts from 0.
+every time is an aware UTC datetime; every position and ordinal counts from 0. What there are
+thousands of in a file is a tuple, which takes a third of the time to make.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 
 class Role(StrEnum):
@@ -20,8 +22,7 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """A one-line trace of something the assistant did: the tool's name and the path it touched."""
 
     tool: str
@@ -31,8 +32,7 @@ class Action:
 # ------------------------------------------------------------------ what a source hands over
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
+class Utterance(NamedTuple):
     """One message as a source parsed it: not redacted, not yet identified.
 
     native_id: the id the source gave it, "" where the format has none; not unique across files.
@@ -84,8 +84,7 @@ class Session:
 # ------------------------------------------------------------------ what the store holds
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One redacted message. `message_id` is unique in the store; `position` in its conversation."""
 
     message_id: str

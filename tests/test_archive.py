@@ -33,8 +33,7 @@ def said(position: int, text: str) -> Message:
 MESSAGES = [
     said(0, "line\nline \u2028 日本語 🎉"),
     said(1, ""),
-    replace(
-        said(2, "".join(map(chr, range(1, 160))) + '\\n\\"'),
+    said(2, "".join(map(chr, range(1, 160))) + '\\n\\"')._replace(
         actions=(Action('a"b', "c\\d"), Action("e")),
         project='/q"\\',
     ),

@@ -342,7 +342,7 @@ def test_older_evidence_does_not_take_the_place_of_newer() -> None:
         "abcdef01", [("user", "The store is fast."), ("user", "The store is slow.")]
     )
     times = [
-        replace(message, at=message.at.replace(hour=hour))
+        message._replace(at=message.at.replace(hour=hour))
         for message, hour in zip(same_day.messages, (9, 8), strict=True)
     ]
     vault = replace(

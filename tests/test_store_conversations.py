@@ -92,7 +92,7 @@ def test_a_message_of_another_conversation_is_never_stolen(store: Conversations)
     """Saving it again elsewhere fails, and nothing of that save is left behind."""
     store.save(TALK, [said(0)], file(), archived_at=NOW)
     thief = replace(TALK, conv="bbbb2222", session_id="s-2")
-    stolen = replace(said(0), conv="bbbb2222")
+    stolen = said(0)._replace(conv="bbbb2222")
     with pytest.raises(StoreFault, match="bbbb2222"):
         store.save(thief, [stolen], replace(file(), path=Path("/t/two.jsonl")), archived_at=NOW)
     assert store.find("bbbb2222") is None
@@ -109,7 +109,7 @@ def test_a_conversation_is_chunked_again_only_when_it_grew(store: Conversations)
     store.save(TALK, [], file(size=11), archived_at=NOW)
     assert store.to_chunk() == []
     # a message that is no newer than those chunked: a branch of the tree, or a late file
-    store.save(TALK, [replace(said(1), at=BEGUN)], file(size=12), archived_at=NOW)
+    store.save(TALK, [said(1)._replace(at=BEGUN)], file(size=12), archived_at=NOW)
     assert [c.conv for c in store.to_chunk()] == ["aaaa1111"]
     store.mark_chunked("aaaa1111", TALK.updated_at)
     store.save(replace(TALK, updated_at=said(2).at), [said(2)], file(size=13), archived_at=NOW)

@@ -51,7 +51,7 @@ def source(
                         "role": message.role,
                         "at": message.at.isoformat(),
                         "text": message.text,
-                        "actions": [asdict(action) for action in message.actions],
+                        "actions": [action._asdict() for action in message.actions],
                         "cited": message.position in passage.cited,
                     }
                     for message in passage.messages

@@ -45,13 +45,13 @@ class Reading:
 
 @dataclass(slots=True)
 class _Heard:
-    """An utterance, cleaned. found: what was taken out of it, by kind."""
+    """An utterance, cleaned. found: what was taken out of it, by kind; None for nothing."""
 
     said: Utterance
     at: datetime
     text: str
     actions: list[Action]
-    found: Counter[str]
+    found: Counter[str] | None
 
 
 def read(session: Session, job: Job, projects: Projects, desk: Desk) -> Reading | LeftOut:
@@ -62,9 +62,10 @@ def read(session: Session, job: Job, projects: Projects, desk: Desk) -> Reading 
     if cleaner.found:
         given = cleaner.again(given)
         for item in heard:
-            cleaner.counts = item.found
+            cleaner.counts = item.found or Counter()
             item.text = cleaner.again(item.text)
             item.actions = [cleaner.trace_again(action) for action in item.actions]
+            item.found = cleaner.counts
     session_id = storable_text(session.session_id)
     conv = conv_id(session_id)
     messages: list[Message] = []
@@ -114,7 +115,9 @@ def _cleaned(session: Session, cleaner: Cleaner, job: Job, desk: Desk) -> Iterat
             text = _beginning(text, job, desk)
         text = cleaner.clean(text)
         actions = [cleaner.clean_trace(action) for action in said.actions]
-        found, cleaner.counts = cleaner.counts, Counter()
+        found = None
+        if cleaner.counts:
+            found, cleaner.counts = cleaner.counts, Counter()
         yield _Heard(said, at, text, actions, found)
 
 

@@ -141,12 +141,12 @@ class Transcript:
         }
         return tuple(
             Utterance(
-                native_id=turn.native_id,
-                role=turn.role,
-                at=turn.at,
-                text="\n\n".join(turn.texts),
-                actions=tuple(turn.actions),
-                cwd=turn.cwd,
+                turn.native_id,
+                turn.role,
+                turn.at,
+                "\n\n".join(turn.texts),
+                tuple(turn.actions),
+                turn.cwd,
             )
             for turn in self._turns
             if not (turn.only_queued and elsewhere.issuperset(turn.texts))
@@ -156,17 +156,26 @@ class Transcript:
         hidden = entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isSidechain")
         if hidden or self._agent:
             return
-        blocks = blocks_of(mapping_of(entry.get("message")).get("content"))
-        kinds = {text_of(block.get("type")) for block in blocks}
-        given = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
-        self._commands.update(filter(None, map(slash_command, given)))
-        texts = [words for text in given if (words := persons_words(text))]
-        refused = (_words_of_refusal(block) for block in blocks)
-        texts = [words for words in refused if words] + texts
+        texts: list[str] = []
+        refusing: list[str] = []
         # an image alone is a turn of the person too, though there is nothing to keep of it
-        shown = "tool_result" not in kinds and kinds & {"image", "document"}
-        if texts or shown:
-            self._say(entry, texts)
+        shown = result = False
+        for block in blocks_of(mapping_of(entry.get("message")).get("content")):
+            kind = block.get("type")
+            if kind == "text":
+                given = text_of(block.get("text"))
+                if command := slash_command(given):
+                    self._commands.add(command)
+                if words := persons_words(given):
+                    texts.append(words)
+            elif kind == "tool_result":
+                result = True
+                if words := _words_of_refusal(block):
+                    refusing.append(words)
+            elif kind in ("image", "document"):
+                shown = True
+        if texts or refusing or (shown and not result):
+            self._say(entry, refusing + texts)
 
     def _add_attachment(self, entry: Mapping[str, Any]) -> None:
         attachment = mapping_of(entry.get("attachment"))
@@ -209,16 +218,15 @@ class Transcript:
         if beside or message.get("model") == _SYNTHETIC:
             return
         blocks = blocks_of(message.get("content"))
-        texts = [
-            text
-            for block in blocks
-            if block.get("type") == "text" and (text := text_of(block.get("text")).strip())
-        ]
-        actions = [
-            trace(block.get("name"), block.get("input"))
-            for block in blocks
-            if block.get("type") == "tool_use"
-        ]
+        texts: list[str] = []
+        actions: list[Action] = []
+        for block in blocks:
+            kind = block.get("type")
+            if kind == "text":
+                if text := text_of(block.get("text")).strip():
+                    texts.append(text)
+            elif kind == "tool_use":
+                actions.append(trace(block.get("name"), block.get("input")))
         if (texts or actions) and self._again(entry, Role.ASSISTANT, *map(_told, blocks)):
             return
         shared_id = text_of(message.get("id"))
@@ -278,8 +286,8 @@ def _queued_texts(prompt: object) -> list[str]:
 
 
 def _words_of_refusal(block: Mapping[str, Any]) -> str:
-    """What was typed in refusing the call that this block is the result of; "" for any other."""
-    if block.get("type") != "tool_result" or block.get("is_error") is not True:
+    """What was typed in refusing the call that this is the result of; "" for any other."""
+    if block.get("is_error") is not True:
         return ""
     given = (text_of(part.get("text")) for part in blocks_of(block.get("content")))
     return next((words for text in given if (words := words_of_refusal(text))), "")

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -301,4 +301,4 @@ def _action(payload: Mapping[str, object]) -> Action:
         except ValueError:
             given = {}
     named = trace(payload.get("name"), given)
-    return named if named.tool else replace(named, tool=text_of(payload.get("type")))
+    return named if named.tool else named._replace(tool=text_of(payload.get("type")))

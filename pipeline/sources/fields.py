@@ -65,8 +65,10 @@ def _known(at: datetime) -> datetime | None:
 def trace(tool: object, arguments: object) -> Action:
     """The one-line trace of a tool call: its name and the file it was about, if one is named."""
     given = mapping_of(arguments)
-    path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
-    return Action(_one_line(text_of(tool)), _one_line(path))
+    for key in _PATHS:
+        if isinstance(path := given.get(key), str):
+            return Action(_one_line(text_of(tool)), _one_line(path))
+    return Action(_one_line(text_of(tool)))
 
 
 def _one_line(text: str) -> str:

@@ -170,7 +170,8 @@ def _report(bad_lines: Sequence[BadLine], desk: Desk) -> None:
 def _counts(reading: Reading, placed: Placed) -> dict[str, int]:
     redactions: Counter[str] = Counter()
     for message in placed.fresh:
-        redactions.update(reading.redactions.get(message.message_id, {}))
+        if found := reading.redactions.get(message.message_id):
+            redactions.update(found)
     counts = {
         "conversations": int(placed.new),
         "messages": len(placed.fresh),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from pipeline.records import Message
@@ -30,7 +30,7 @@ class _Indexed:
 def about(claim: str, messages: Sequence[Message]) -> list[Message]:
     """The messages, each long one cut down to what in it has most to do with the claim."""
     return [
-        message if len(message.text) <= _WHOLE else replace(message, text=_cut(claim, message.text))
+        message if len(message.text) <= _WHOLE else message._replace(text=_cut(claim, message.text))
         for message in messages
     ]
 
