@@ -15,6 +15,7 @@ from pipeline.errors import MemoryFault
 from pipeline.project.call import Answer, Call, Command
 from pipeline.project.commands import COMMANDS
 from pipeline.project.printing import show
+from pipeline.terminal import shown_on
 
 NAME = "anvil-memory"
 _COMPLETING = "_ANVIL_MEMORY_COMPLETE"
@@ -50,7 +51,8 @@ def run(arguments: list[str]) -> int:
         fault = last_words(error)
         if fault is None:
             raise
-        sys.stderr.write(f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else ""))
+        told = f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else "")
+        sys.stderr.write(shown_on(sys.stderr, told))
         return fault.exit_code
     return answer.code
 

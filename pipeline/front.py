@@ -22,6 +22,7 @@ from pipeline.project.machine import Settings, settings
 from pipeline.recall.library import opened
 from pipeline.recall.searching import Filters, search
 from pipeline.recall.telling import as_json, lines
+from pipeline.terminal import shown_on
 
 _NUMBER = re.compile(r"-\.?\d")  # argparse takes it for an argument, others for an option
 
@@ -67,7 +68,7 @@ def _search(arguments: Sequence[str]) -> None:
         hits = search(library, given.query, filters, given.limit)
     told: Sequence[Any] = [json.dumps(as_json(hits))] if given.json else list(lines(hits))
     try:
-        sys.stdout.write("\n".join(told) + "\n")
+        sys.stdout.write(shown_on(sys.stdout, "\n".join(told) + "\n"))
         sys.stdout.flush()
     except BrokenPipeError:  # whoever reads it has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pipeline.system import Answer, Ask
+from pipeline.terminal import one_line
 
 HOOK_SECONDS = 60.0
 HOOK_SECONDS_STOPPED = 5.0  # of a run that a signal ended: it has ten in all
@@ -71,7 +72,7 @@ def tell_command(
 def _shown(text: str) -> str:
     """One line that any program takes as an argument: no control character, nothing half."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
-    line = " ".join("".join(c if c.isprintable() else " " for c in whole).split())
+    line = one_line(whole)
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
 
 

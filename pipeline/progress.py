@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Column
 
 from pipeline.records import Event
+from pipeline.terminal import one_line
 
 Watch = Callable[[Event], None]
 
@@ -62,11 +63,6 @@ def _write_json(stream: TextIO, event: Event) -> None:
     stream.flush()
 
 
-def _flat(text: str) -> str:
-    """One line without control characters: a title must not move the cursor."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
 def _speed(event: Event) -> str:
     return f"{event.tokens_per_second:.0f} tokens/s" if event.tokens_per_second else ""
 
@@ -84,7 +80,7 @@ def _lines(stream: TextIO) -> Watch:
             return
         stage, shown = event.stage, tenth
         count = f"{event.done}/{event.total}" if event.total else ""
-        parts = (count, _flat(event.message), _speed(event))
+        parts = (count, one_line(event.message), _speed(event))
         line = f"{event.stage}: {' · '.join(part for part in parts if part)}\n"
         stream.write(line.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
@@ -124,7 +120,7 @@ def _bars(progress: Progress) -> Watch:
             completed=event.done,
             total=event.total,
             speed=_speed(event),
-            message=_flat(event.message),
+            message=one_line(event.message),
         )
 
     return show

@@ -17,6 +17,7 @@ from pathlib import Path
 from pipeline import hours, ordinary
 from pipeline.errors import StoreFault
 from pipeline.sqlite import reading
+from pipeline.terminal import one_line
 
 _GOOD = ("done", "nothing", "partial", "stopped")
 _BAD = frozenset({"failed", "interrupted"})
@@ -136,5 +137,5 @@ def _at_work(lock: Path) -> bool:
 
 
 def _short(text: str) -> str:
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = one_line(text)
     return line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1].rstrip()}…"

@@ -11,12 +11,26 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from pipeline.errors import MemoryFault
+from pipeline.terminal import visible
 
-out = Console(soft_wrap=True)
-err = Console(stderr=True, soft_wrap=True)
+
+class _Terminal(Console):
+    """A console that shows what would control the terminal, whoever wrote it; its own signs go."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(visible(text), style)
+
+
+out = _Terminal(soft_wrap=True)
+err = _Terminal(stderr=True, soft_wrap=True)
 
 VaultOption = Annotated[
     Path | None, typer.Option("--vault", help="The vault to use instead of the configured one.")

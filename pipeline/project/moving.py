@@ -14,6 +14,7 @@ from pipeline.project.searching import Filters
 from pipeline.project.store import ProjectStore
 from pipeline.project.telling import markdown
 from pipeline.project.vocabulary import ALL_PROJECTS, EXPORT_FORMATS, IMPORT_ORIGINS, one_of
+from pipeline.terminal import shown_on
 
 _ALL = 1_000_000_000
 
@@ -29,7 +30,7 @@ def export(call: Call) -> Answer:
         store.connection.execute("BEGIN")  # all of it as it is at one moment
         pieces = _pieces(store, form, call.place.project)
         if not call["output"]:
-            sys.stdout.writelines(pieces)
+            sys.stdout.writelines(shown_on(sys.stdout, piece) for piece in pieces)
             return Answer(None, [], written=True)
         path = call.cwd / place.user_path(call["output"])
         _write(path, pieces)

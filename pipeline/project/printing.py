@@ -6,12 +6,13 @@ import json
 import sys
 
 from pipeline.project.call import Answer
+from pipeline.terminal import shown_on
 
 
 def show(answer: Answer, *, as_json: bool) -> None:
     """Print the answer: as JSON in ASCII, or as lines; its warnings go to standard error."""
     for warning in answer.warnings:
-        sys.stderr.write(f"warning: {warning}\n")
+        sys.stderr.write(shown_on(sys.stderr, f"warning: {warning}\n"))
     if answer.written:
         return
     if as_json or answer.as_json:
@@ -23,4 +24,4 @@ def show(answer: Answer, *, as_json: bool) -> None:
 def _printable(line: str) -> str:
     """The line as this terminal can show it."""
     encoding = sys.stdout.encoding or "utf-8"
-    return line.encode(encoding, "replace").decode(encoding)
+    return shown_on(sys.stdout, line).encode(encoding, "replace").decode(encoding)
