@@ -31,9 +31,9 @@ def left_out(session: Session, job: Job, desk: Desk) -> LeftOut | None:
     if not session.interactive and not desk.config.ingest.subagents:
         return LeftOut("a sub-agent's session")
     first = next((u.text for u in session.utterances if u.role is Role.USER), "")
-    folder = PurePath(most_frequent(u.cwd for u in session.utterances))
+    folder = f"{PurePath(most_frequent(u.cwd for u in session.utterances))}/"
     if first.lstrip().startswith(SENTINEL) or any(
-        folder.is_relative_to(own) for own in desk.own_folders
+        folder.startswith(f"{own}/") for own in desk.own_folders
     ):
         return LeftOut("a session of nightly-memory itself")
     if desk.store.forgetting.session(session.source, storable_text(session.session_id)):

@@ -23,7 +23,8 @@ _JOINT = re.compile(
 )
 _LONGEST_END = 24  # characters from such a quote to the end of its line, at most
 _BEHIND_A_QUOTE = " \t+.&\\\r"
-_ENDS_A_PIECE = frozenset(f"\"'`{_BEHIND_A_QUOTE}")
+_QUOTES = ('"', "'", "`")
+_ENDS_A_PIECE = frozenset({*_QUOTES, *_BEHIND_A_QUOTE})
 _FULL_LINE = 60  # nothing that wraps lines does so sooner
 _BEFORE = re.compile(r"[A-Za-z0-9_+/=.~-]{4,12}\Z")
 _AFTER = re.compile(r"(?P<piece>[A-Za-z0-9_+/.~-]{1,512}={0,2}|={1,2})(?![\w:=(\[{])")
@@ -93,35 +94,39 @@ def may_join(text: str) -> bool:
 
 
 def _joints(text: str) -> Iterator[Match[str]]:
-    """Where a line may go on in the next, in order.
-
-    The pattern is tried at the ends of lines alone, and only where it can match: at a quote or a
-    backslash, or behind a full line.
-    """
+    """Where a line may go on in the next, in order."""
     begins = 0
     for line in text.split("\n")[:-1]:
-        ends = begins + len(line)
         if line and (line[-1] in _ENDS_A_PIECE or len(line) >= _FULL_LINE):
-            plain = ends - line.endswith("\r")
-            last = len(line[-_LONGEST_END:].rstrip(_BEHIND_A_QUOTE))
-            places = [max(begins, ends - _LONGEST_END) + last - 1] if last else []
-            places += [plain - 1] if text[plain - 1 : plain] == "\\" else []
-            places += [plain] if plain - begins >= _FULL_LINE else []
-            joint = next((found for at in places if (found := _JOINT.match(text, at))), None)
-            if joint and (joint["plain"] is None or _wraps(joint)):
+            found = (_JOINT.match(text, begins + at) for at in _places(line))
+            joint = next(filter(None, found), None)
+            if joint and (joint["plain"] is None or _goes_on(joint)):
                 yield joint
-        begins = ends + 1
+        begins += len(line) + 1
 
 
-def _wraps(joint: Match[str]) -> bool:
-    """Whether a line that is full ends in the middle of something that no word is."""
-    text, start = joint.string, joint.start()
-    full = start >= _FULL_LINE and text.rfind("\n", start - _FULL_LINE, start) < 0
-    before = _BEFORE.search(text, max(0, start - 12), start) if full else None
-    after = _AFTER.match(text, joint.end()) if before else None
-    return (
-        before is not None
-        and after is not None
-        and not _WORDY.fullmatch(before[0])
-        and not _WORDY.fullmatch(after["piece"])
-    )
+def _places(line: str) -> list[int]:
+    """The only places of a line at which a joint can begin.
+
+    At a quote or a backslash at its end; and behind a full line that ends in the middle of
+    something that no word is.
+    """
+    places = []
+    plain = len(line) - line.endswith("\r")
+    if line[-1] in _ENDS_A_PIECE:
+        piece = line[-_LONGEST_END:].rstrip(_BEHIND_A_QUOTE)
+        if piece.endswith(_QUOTES):
+            places.append(max(0, len(line) - _LONGEST_END) + len(piece) - 1)
+        if line[plain - 1 : plain] == "\\":
+            places.append(plain - 1)
+    if plain >= _FULL_LINE:
+        before = _BEFORE.search(line, plain - 12, plain)
+        if before and not _WORDY.fullmatch(before[0]):
+            places.append(plain)
+    return places
+
+
+def _goes_on(joint: Match[str]) -> bool:
+    """Whether the next line begins in the middle of something that no word is."""
+    after = _AFTER.match(joint.string, joint.end())
+    return after is not None and not _WORDY.fullmatch(after["piece"])

@@ -102,14 +102,16 @@ class Table:
             (hint, n) for n, rule in enumerate(rules) if not rule.word for hint in rule.hints
         ]
         self._in_words = [
-            (hint, n) for n, rule in enumerate(rules) if rule.word for hint in rule.hints
+            (hint, rule.word, n) for n, rule in enumerate(rules) if rule.word for hint in rule.hints
         ]
         hints = [hint for hint, _ in self._anywhere]
         self._any_anywhere = somewhere(tuple(hint for hint in hints if hint.isascii()))
         self._any_foreign = somewhere(tuple(hint for hint in hints if not hint.isascii()))
         # signs stand in words of every sort, and would hide that nothing else does
-        self._signs = [(hint, n) for hint, n in self._in_words if len(hint) == 1]
-        self._any_in_words = somewhere(tuple(hint for hint, _ in self._in_words if len(hint) > 1))
+        self._signs = [each for each in self._in_words if len(each[0]) == 1]
+        self._any_in_words = somewhere(
+            tuple(hint for hint, _, _ in self._in_words if len(hint) > 1)
+        )
 
     def candidates(self, text: Text) -> list[int]:
         """Numbers of the rules that can match the text, in order."""
@@ -123,7 +125,7 @@ class Table:
         if words:
             hints = self._in_words if self._any_in_words.search(words) else self._signs
             longest = text.longest
-            found += [n for hint, n in hints if self.rules[n].word <= longest and hint in words]
+            found += [n for hint, length, n in hints if length <= longest and hint in words]
         return sorted({*found}) if found else found
 
     def finds(self, text: Text) -> bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from pipeline.records import Span
 
 _NEVER = "9999"  # after every time as text
 
 
-@lru_cache(maxsize=1024)  # what is written at once has few times, and each is written thrice
 def to_text(at: datetime) -> str:
     """An aware time as "2000-01-01T00:00:00.000Z"; what is finer than a millisecond is cut off.
 
