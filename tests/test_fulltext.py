@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from pipeline.keeping.rebuilding import rebuild
 from pipeline.recall.library import library
 from pipeline.recall.searching import Filters, search
 from pipeline.store import Store
@@ -52,6 +53,14 @@ def test_after_a_night_a_search_asks_one_piece_and_finds_all(read_in: Path) -> N
         for number in range(CONVERSATIONS):
             (hit,) = search(found, f'"heron number {number}"', places, 3)
             assert f"{number}» stands in the reeds" in hit.snippet
+
+
+def test_after_a_rebuild_a_search_asks_one_piece(read_in: Path) -> None:
+    rebuild(make_vault())
+    assert pieces(read_in) == 1
+    with library(make_vault()) as found:
+        (hit,) = search(found, '"heron number 3"', Filters(places=("conversations",)), 3)
+        assert "3» stands in the reeds" in hit.snippet
 
 
 def test_what_is_in_few_pieces_is_left_alone(read_in: Path) -> None:
