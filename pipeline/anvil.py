@@ -15,7 +15,7 @@ from pipeline.errors import MemoryFault
 from pipeline.project.call import Answer, Call, Command
 from pipeline.project.commands import COMMANDS
 from pipeline.project.printing import show
-from pipeline.terminal import shown_on
+from pipeline.terminal import shown_on, tell
 
 NAME = "anvil-memory"
 _COMPLETING = "_ANVIL_MEMORY_COMPLETE"
@@ -50,6 +50,7 @@ def run(arguments: list[str]) -> int:
 
         fault = last_words(error)
         if fault is None:
+            sys.excepthook = tell
             raise
         told = f"{NAME}: {fault}\n" + (f"  {fault.mend}\n" if fault.mend else "")
         sys.stderr.write(shown_on(sys.stderr, told))

@@ -61,7 +61,7 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
                     stopped |= _all_stages(part, control, only)
                     passed += 1
                 with control.write():
-                    desk.store.fulltext.gather()
+                    desk.results.problems += desk.store.fulltext.gather()
             finally:
                 control.conclude()
                 desk.model.close()

@@ -7,6 +7,8 @@ What tools printed stands in transcripts, and so in titles, messages and observa
 from __future__ import annotations
 
 import re
+import sys
+from types import TracebackType
 from typing import TextIO
 
 # a tab, a line's end and a Windows line's end are shown as such
@@ -24,6 +26,14 @@ def visible(text: str) -> str:
 def shown_on(stream: TextIO, text: str) -> str:
     """The text as it may be written there: `visible` on a terminal, as it is anywhere else."""
     return visible(text) if stream.isatty() else text
+
+
+def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A traceback on standard error: `sys.excepthook`, for an error may name what others wrote."""
+    import traceback
+
+    told = "".join(traceback.format_exception(kind, error, trace))
+    sys.stderr.write(shown_on(sys.stderr, told))
 
 
 def one_line(text: str) -> str:

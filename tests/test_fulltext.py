@@ -14,6 +14,7 @@ from pipeline.recall.library import library
 from pipeline.recall.searching import Filters, search
 from pipeline.store import Store
 from pipeline.store.fulltext import FullText
+from tests.support_command import memory
 from tests.support_night import NIGHT, make_vault, run_night, write_session
 
 # FTS5 writes a piece (its "segment") for each commit; small ones it leaves until there are sixteen.
@@ -37,7 +38,7 @@ def read_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write_session(home, "claude-code", str(UUID(int=number, version=4)), at, said)
     config = make_vault()
     with monkeypatch.context() as patched:
-        patched.setattr(FullText, "gather", lambda self: None)
+        patched.setattr(FullText, "gather", lambda self: [])
         run_night(config, only="ingest")
     path = config.cache_dir / "memory.sqlite"
     assert pieces(path) == CONVERSATIONS
@@ -72,6 +73,26 @@ def test_what_is_in_few_pieces_is_left_alone(read_in: Path) -> None:
     store.fulltext.gather()
     store.close()
     assert read_in.read_bytes() == before
+
+
+def test_a_damaged_index_is_told_of_and_fails_no_night(read_in: Path) -> None:
+    """Only searches rest on it; `memory doctor --fix` mends it, and the next night gathers it."""
+    with sqlite3.connect(read_in) as store:
+        store.execute(
+            """UPDATE messages_fts_data SET block = x'ffffffff'
+               WHERE id = (SELECT max(id) FROM messages_fts_data)"""
+        )
+    store.close()
+    night = run_night(make_vault(), only="ingest", at=NIGHT + timedelta(days=1))
+    assert night.status != "failed"
+    (problem,) = [one for one in night.results.problems if "index" in one]
+    assert "messages_fts is damaged" in problem
+    assert "`memory doctor --fix`" in problem
+    memory("doctor", "--fix")
+    night = run_night(make_vault(), only="ingest", at=NIGHT + timedelta(days=2))
+    assert not [one for one in night.results.problems if "index" in one]
+    with library(make_vault()) as found:
+        assert len(search(found, "heron", Filters(places=("conversations",)), 20)) == CONVERSATIONS
 
 
 def test_an_index_that_another_program_writes_is_left_for_another_night(read_in: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.config import Config, load_config
+from pipeline.resources import folder
 from pipeline.terminal import visible
 from tests.support_recall import store
 from tests.support_store import fill
@@ -21,7 +23,7 @@ ERASED = "\x1b[2K\x1b[1A"  # CSI: erases the line and goes up
 SAID = f"Harbor {CLIPBOARD}importer {ERASED}reads\r\nfiles.\x9b2J\tAll of them."
 
 
-def on_a_terminal(*command: str, cwd: Path | None = None) -> bytes:
+def on_a_terminal(*command: str, cwd: Path | None = None, code: int = 0) -> bytes:
     """All that a real terminal is sent by the command."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -37,7 +39,7 @@ def on_a_terminal(*command: str, cwd: Path | None = None) -> bytes:
         while piece := _read(ours):
             sent += piece
     os.close(ours)
-    assert process.returncode == 0, sent
+    assert process.returncode == code, sent
     return sent
 
 
@@ -48,10 +50,11 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def piped(*command: str, cwd: Path | None = None) -> bytes:
+def piped(*command: str, cwd: Path | None = None, **environment: str) -> bytes:
     """What the command writes to a pipe."""
     run = [sys.executable, "-P", "-m", *command]
-    done = subprocess.run(run, check=False, capture_output=True, cwd=cwd)
+    around = {**os.environ, **environment}
+    done = subprocess.run(run, check=False, capture_output=True, cwd=cwd, env=around)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -107,6 +110,29 @@ def test_an_observation_does_not_steer_the_terminal(tmp_path: Path) -> None:
         assert not is_steered(sent), command
     [kept] = json.loads(piped("pipeline.anvil", "search", "harbor", "--json", cwd=tmp_path))
     assert "importer" in json.dumps(kept)
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 4), (("--debug",), 1)])
+def test_neither_a_fault_nor_its_traceback_steers_the_terminal(
+    options: tuple[str, ...], code: int, tmp_path: Path
+) -> None:
+    """A file that cannot be taken in may be named as it likes."""
+    named = tmp_path / f"{CLIPBOARD}{ERASED}" / "x.json"
+    named.parent.mkdir()
+    named.write_text("[]")
+    sent = on_a_terminal("pipeline", *options, "import", str(named), code=code)
+    assert b"x.json" in sent
+    assert not is_steered(sent)
+
+
+def test_brackets_are_no_markup(tmp_path: Path) -> None:
+    """The file of a prompt of one's own is named in a table, in whatever folder it lies."""
+    own = tmp_path / "[bold] [/notes]"
+    shutil.copytree(
+        Path(str(folder("prompts"))) / "synthesize", own / "nightly-memory/prompts/synthesize"
+    )
+    sent = piped("pipeline", "prompts", "list", XDG_CONFIG_HOME=str(own), COLUMNS="400")
+    assert f"{own}/nightly-memory/prompts/synthesize/claims.md".encode() in sent
 
 
 def test_each_control_has_a_sign_of_its_own() -> None:

@@ -32,6 +32,7 @@ from pipeline.cli import (
     sources,
 )
 from pipeline.cli.printing import err, hand_over, out
+from pipeline.terminal import tell
 
 app = typer.Typer(
     name="memory",
@@ -62,10 +63,11 @@ def main() -> None:
         # what the system refuses, as a locked store or a full disk, wherever it was met
         fault = last_words(error)
         if debug or fault is None:
+            sys.excepthook = tell
             raise
-        err.print(f"memory: {fault}", markup=False, highlight=False, style="bold red")
+        err.print(f"memory: {fault}", style="bold red")
         if fault.mend:
-            err.print(f"  {fault.mend}", markup=False, highlight=False)
+            err.print(f"  {fault.mend}")
         raise SystemExit(fault.exit_code) from None
 
 

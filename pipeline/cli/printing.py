@@ -19,7 +19,12 @@ from pipeline.terminal import visible
 
 
 class _Terminal(Console):
-    """A console that shows what would control the terminal, whoever wrote it; its own signs go."""
+    """A console that takes nothing it is given for markup, and shows what would control the
+    terminal: names, paths and messages may hold either. Its own signs go through.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, soft_wrap=True, markup=False, highlight=False, emoji=False)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -29,8 +34,8 @@ class _Terminal(Console):
             yield segment if control else Segment(visible(text), style)
 
 
-out = _Terminal(soft_wrap=True)
-err = _Terminal(stderr=True, soft_wrap=True)
+out = _Terminal()
+err = _Terminal(stderr=True)
 
 VaultOption = Annotated[
     Path | None, typer.Option("--vault", help="The vault to use instead of the configured one.")
@@ -46,7 +51,7 @@ def say(line: str) -> None:
     """A line as it is, whatever is in it; to a file or a pipe to the byte, as a patch must be."""
     with _heard():
         if out.is_terminal:
-            out.print(line, markup=False, highlight=False, emoji=False)
+            out.print(line)
         else:
             sys.stdout.write(f"{line}\n")
 
@@ -59,7 +64,7 @@ def show(what: RenderableType) -> None:
 
 def warn(line: str) -> None:
     """A line on standard error."""
-    err.print(line, markup=False, highlight=False, emoji=False)
+    err.print(line)
 
 
 @contextmanager

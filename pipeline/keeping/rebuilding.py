@@ -136,7 +136,7 @@ def _build(
         if lost := store.restoring.close_ranks():
             found.problems.append(f"{lost} records were left out: what they belong to is lost")
         if not dry_run:
-            store.fulltext.gather()
+            found.problems += store.fulltext.gather()
         return store.restoring.counts()
     except sqlite.Error as error:
         raise StoreFault(
