@@ -117,7 +117,7 @@ def _parse(desk: Desk, paths: dict[str, list[Path]]) -> None:
 def _read(desk: Desk) -> None:
     for batch in ingest.work(ingest.pending(desk), desk):
         with suppress(SourceFault):
-            for session in batch.sessions:
+            for session in batch.read(batch.start):
                 if left_out(session, batch.job, desk) is None:
                     read(session, batch.job, batch.projects, desk)
 

@@ -60,8 +60,6 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
                 for part in passes(desk):
                     stopped |= _all_stages(part, control, only)
                     passed += 1
-                with control.write():
-                    desk.results.problems += desk.store.fulltext.gather()
             finally:
                 control.conclude()
                 desk.model.close()
@@ -82,6 +80,11 @@ def run(desk: Desk, control: Control, only: str = "", passes: Passes = news) -> 
         except Exception as error:
             fault = fault or _fault(error)
         status = _finish(desk, fault, stopped=stopped, before=before)
+        if fault is None and not desk.results.asked:
+            # last of all: it takes room on the disk, and only searches are the quicker for it
+            for problem in desk.store.fulltext.gather():
+                _LOG.warning(problem)
+                desk.say(Event("index", 1, 1, problem))
     if fault is not None:
         raise fault
     return status

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -415,9 +416,9 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again_whole(house: Hou
     (batch,) = (
         b for b in ingest.work(ingest.pending(house.desk), house.desk) if b.job.path == path
     )
-    sessions = list(batch.sessions)
+    sessions = list(batch.read(batch.start))
     write_lines(path, turns)
-    ingest.keep(ingest.Batch(batch.job, iter(sessions), batch.projects), house.desk)
+    ingest.keep(replace(batch, read=lambda start: iter(sessions)), house.desk)
     house.night()
     assert sorted(house.texts()[V4]) == sorted(f"How deep in bed {n}?" for n in range(40))
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.desk import Desk
 from pipeline.identity import conv_id
 from pipeline.reading.leaving import most_frequent
 from pipeline.reading.session import Reading
-from pipeline.records import Conversation, Message
+from pipeline.records import Conversation, Message, Role
 
 _LENGTHS = (8, 12, 15)  # of a conversation's id; the longer ones for those that collide
 
@@ -39,7 +39,7 @@ def place(reading: Reading, desk: Desk) -> Placed | str:
     store = desk.store.conversations
     own = store.by_session(reading.job.source, reading.session_id)
     stored = store.messages(own.conv) if own else []
-    fresh, changed = _news(reading.messages, stored, desk)
+    fresh, changed = _news(reading, stored, desk)
     if own is None and not fresh:
         return ""
     conv = own.conv if own else _free_conv(reading, desk)
@@ -56,14 +56,16 @@ def place(reading: Reading, desk: Desk) -> Placed | str:
 
 
 def _news(
-    messages: Sequence[Message], stored: Sequence[Message], desk: Desk
+    reading: Reading, stored: Sequence[Message], desk: Desk
 ) -> tuple[list[Message], list[Message]]:
     """What was read and is new, and stored messages of this conversation as they read now.
 
     A stored message that is no longer in the file, where another by the same speaker at the same
     time now stands, is that one: it was read while its last blocks were still being written, or
-    redaction has learnt since.
+    redaction has learnt since. What stands before the place where a resumed reading began is not
+    looked at: it is in the file all the same.
     """
+    messages = reading.messages
     known = desk.store.conversations.find_message_ids(m.message_id for m in messages)
     fresh = [m for m in messages if m.message_id not in known] if known else list(messages)
     if not stored:
@@ -72,7 +74,7 @@ def _news(
     moments = Counter((m.role, m.at) for m in fresh)
     by_moment = {(m.role, m.at): m for m in fresh}
     rewritten = []
-    for old in stored:
+    for old in stored[_first_read(stored, in_file) if reading.resumed else 0 :]:
         now = in_file.get(old.message_id)
         if now is None and moments[old.role, old.at] == 1:
             now = by_moment[old.role, old.at]
@@ -81,6 +83,19 @@ def _news(
         if now and (now.message_id, now.actions) != (old.message_id, old.actions):
             rewritten.append(_at(old.conv, old.position, now))
     return fresh, rewritten
+
+
+def _first_read(stored: Sequence[Message], in_file: Container[str]) -> int:
+    """The index of the first stored message that a resumed reading may have met again.
+
+    It began with the person's last turn; where that stands no more as it did, only what follows it
+    may be another now.
+    """
+    known = next((n for n, old in enumerate(stored) if old.message_id in in_file), None)
+    if known is not None:
+        return known
+    asked = [n for n, old in enumerate(stored) if old.role is Role.USER]
+    return asked[-1] if asked else 0
 
 
 def _at(conv: str, position: int, m: Message) -> Message:

@@ -9,8 +9,9 @@ what is new in it. The parts stand in `reading`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pipeline.errors import SourceFault
@@ -29,10 +30,14 @@ NAME = "ingest"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The sessions of a file, read one by one while they are kept: a file may not fit in memory."""
+    """The sessions of a file, read one by one while they are kept: a file may not fit in memory.
+
+    read: the sessions from a byte on. start: the byte where reading goes on.
+    """
 
     job: Job
-    sessions: Iterator[Session]
+    read: Callable[[int], Iterator[Session]]
+    start: int
     projects: Projects
 
 
@@ -51,10 +56,9 @@ def work(jobs: Sequence[Job], desk: Desk) -> list[Batch]:
     sources = {source.name: source for source in desk.sources}
     projects = Projects(desk.config.ingest.project_aliases, Path.home())
     return [
-        Batch(job, iter(()) if job.gone else sources[job.source].read(job.path, start_of(job)),
-              projects)
+        Batch(job, partial(sources[job.source].read, job.path), start_of(job), projects)
         for job in jobs
-    ]  # fmt: skip
+    ]
 
 
 def keep(batch: Batch, desk: Desk) -> Outcome:
@@ -73,11 +77,15 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
     fault: SourceFault | None = None
     reading: Reading | None = None
     try:
-        for session in batch.sessions:
+        for session in batch.read(batch.start):
             if reading:
                 file.keep(reading)
             reading = file.reading_of(session, batch.projects)
             del session  # while the next is parsed, one of them is enough in memory
+        if batch.start and file.needs_the_whole:
+            file = _File(job, desk)
+            for session in batch.read(0):  # what can be read on holds one
+                reading = file.reading_of(session, batch.projects)
     except SourceFault as error:
         fault = error
     # what is said in the file and that it was read are written together: most files hold one
@@ -95,11 +103,17 @@ def keep(batch: Batch, desk: Desk) -> Outcome:
 
 
 class _File:
-    """What has become of a file's sessions so far."""
+    """What has become of a file's sessions so far.
+
+    needs_the_whole: the file is to be read from its beginning each time. A secret that was met in a
+    part of it may stand bare in another, and what has neither a time nor an id of its own is named
+    by its place.
+    """
 
     def __init__(self, job: Job, desk: Desk) -> None:
         self.counts: Counter[str] = Counter()
         self.reason = ""  # why one of them gave nothing
+        self.needs_the_whole = False
         self._job = job
         self._desk = desk
         self._postponed = False
@@ -111,6 +125,8 @@ class _File:
         found = left_out(session, job, desk) or read(session, job, projects, desk)
         self._state = replace(self._state, read_offset=session.read_offset)
         if isinstance(found, Reading):
+            placeless = any(u.at is None and not u.native_id for u in session.utterances)
+            self.needs_the_whole = self.needs_the_whole or placeless or bool(found.redactions)
             return found
         if not session.utterances:
             _report(session.bad_lines, desk)
@@ -146,7 +162,7 @@ class _File:
             return
         state = self._state
         # of a file that changed meanwhile nobody knows which bytes were read: "" has it read whole
-        resumable = state.read_offset and is_as_found(self._job)
+        resumable = state.read_offset and not self.needs_the_whole and is_as_found(self._job)
         fingerprint = fingerprint_of(self._job.path, state.read_offset) if resumable else ""
         self._desk.store.conversations.remember_file(replace(state, fingerprint=fingerprint))
 
