@@ -235,5 +235,5 @@ def test_it_loads_only_the_standard_library() -> None:
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert not loaded & {"pydantic", "typer", "rich", "psutil", "mlx", "zstandard"}
     ours = {name for name in done.stdout.split() if name.startswith("pipeline")}
-    few = {"errors", "hours", "ordinary", "silence", "sqlite"}
+    few = {"errors", "hours", "ordinary", "silence", "sqlite", "terminal"}
     assert ours == {"pipeline", *(f"pipeline.{name}" for name in few)}
